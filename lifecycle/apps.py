@@ -1,0 +1,13 @@
+"""The app: finds the lifecycles of the installed apps and wires the floors together."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class LifecycleConfig(AppConfig):
+    name = "lifecycle"
+    label = "lifecycle"
+    verbose_name = _("Lifecycles")
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,247 @@
+"""Every error the library raises: one base, one class per thing the caller might do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import PermissionDenied
+
+if TYPE_CHECKING:
+    from lifecycle.definition.problems import Problem
+    from lifecycle.refusals import InputProblem, Refusal
+
+
+class LifecycleError(Exception):
+    """The base of all errors of the library.
+
+    Args:
+        message: the sentence a person reads; ``str(error)`` is this sentence.
+        code: a stable machine name; each class has its default.
+        refusals: every reason for a no (`Refusal`), never only the first.
+        problems: everything wrong with an input or a declaration.
+        facts: what the error is about (``lifecycle="orders"``, ``record_id="7"``); each becomes an attribute.
+
+    Survives pickling, copying and ``raise … from``.
+    """
+
+    code = "lifecycle_error"
+    retryable = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        refusals: Iterable[Refusal] = (),
+        problems: Iterable[InputProblem | Problem] = (),
+        **facts: Any,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+        self.refusals: Sequence[Refusal] = tuple(refusals)
+        self.problems: Sequence[Any] = tuple(problems)
+        self.facts = facts
+        for name, value in facts.items():
+            setattr(self, name, value)
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.code, self.refusals, self.problems, self.facts)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only reached for facts that were not given: an error names what it does not know as None
+        # rather than hiding the first error behind an AttributeError. Dunders stay missing.
+        if name.startswith("_") or "facts" not in self.__dict__:
+            raise AttributeError(name)
+        if name in KNOWN_FACTS:
+            return None
+        raise AttributeError(name)
+
+
+KNOWN_FACTS = frozenset(
+    {"lifecycle", "record_id", "transition", "state", "version", "field", "expected", "got", "request_id", "run_id"}
+)
+
+
+def _rebuild(cls: type[LifecycleError], message: str, code: str, refusals: Any, problems: Any, facts: Any) -> Any:
+    return cls(message, code=code, refusals=refusals, problems=problems, **facts)
+
+
+# A declaration is wrong -------------------------------------------------------------------------
+
+
+class InvalidDefinition(LifecycleError):
+    """A lifecycle is declared wrongly; ``problems`` has all of them, each with a hint."""
+
+    code = "invalid_definition"
+
+
+class InvalidRoute(LifecycleError):
+    """A route returned a state that is not among the transition's targets."""
+
+    code = "invalid_route"
+
+
+class InvalidSet(LifecycleError):
+    """A ``set`` returned an owned column or a name that is no field of the record."""
+
+    code = "invalid_set"
+
+
+class InvalidSettings(LifecycleError):
+    """``settings.LIFECYCLE`` holds an unknown key or a value of the wrong type."""
+
+    code = "invalid_settings"
+
+
+# A name leads nowhere ---------------------------------------------------------------------------
+
+
+class UnknownLifecycle(LifecycleError):
+    """No lifecycle of this name is registered."""
+
+    code = "unknown_lifecycle"
+
+
+class UnknownTransition(LifecycleError):
+    """The lifecycle has no transition of this name."""
+
+    code = "unknown_transition"
+
+
+class UnknownState(LifecycleError):
+    """The lifecycle has no state of this name."""
+
+    code = "unknown_state"
+
+
+class UnknownEffect(LifecycleError):
+    """This process does not know the effect a run names."""
+
+    code = "unknown_effect"
+
+
+class RecordNotFound(LifecycleError):
+    """There is no such record, or its id cannot be one of this model's."""
+
+    code = "record_not_found"
+
+
+# The caller's input or request ------------------------------------------------------------------
+
+
+class InvalidInput(LifecycleError):
+    """The input does not fit; ``problems`` names every field that is wrong."""
+
+    code = "invalid_input"
+
+
+class InvalidRequestId(InvalidInput):
+    """A request id is empty, too long, or starts with ``$`` (those are the library's own)."""
+
+    code = "invalid_request_id"
+
+
+class RequestReused(LifecycleError):
+    """The request id was spent on another transition, by another actor, or with another input."""
+
+    code = "request_reused"
+
+
+class UnsavedEdits(LifecycleError):
+    """The instance holds edits that are not saved; firing would neither write nor keep them."""
+
+    code = "unsaved_edits"
+
+
+# The answer is no -------------------------------------------------------------------------------
+
+
+class Refused(LifecycleError):
+    """The base of every explained no; ``refusals`` has all reasons."""
+
+    code = "refused"
+
+
+class PermissionRefused(Refused, PermissionDenied):
+    """This actor may not (also Django's ``PermissionDenied``, so Django answers 403 by itself)."""
+
+    code = "permission_denied"
+
+
+class WrongState(Refused):
+    """The transition does not start in the record's state."""
+
+    code = "invalid_state"
+
+
+class StayEnded(WrongState):
+    """The stay that owed this follow-up is over; what it wanted no longer applies."""
+
+    code = "stay_ended"
+
+
+class GuardRefused(Refused):
+    """A guard said no; ``code`` is the first refusing guard's code."""
+
+    code = "guard_refused"
+
+
+class Conflict(LifecycleError):
+    """Somebody else was faster, or the decision was made on an older version. Look again, then try again."""
+
+    code = "conflict"
+    retryable = True
+
+
+# The owned columns ------------------------------------------------------------------------------
+
+
+class StateWriteRefused(LifecycleError):
+    """An owned column was about to be written by something that is not the runtime."""
+
+    code = "state_write_refused"
+
+
+class NotAnInitialState(StateWriteRefused):
+    """A record was about to be created in a state where no record begins."""
+
+    code = "not_an_initial_state"
+
+
+# Effects and operators --------------------------------------------------------------------------
+
+
+class InvalidPayload(LifecycleError):
+    """A value is not JSON, or larger than the limit; ``path`` says where inside it."""
+
+    code = "invalid_payload"
+
+
+class LeaseLost(LifecycleError):
+    """The run now belongs to somebody else: stop, write nothing, call nothing."""
+
+    code = "lease_lost"
+
+
+class RunSettled(LifecycleError):
+    """The run's outcome already led somewhere; running it again needs ``force`` and a reason."""
+
+    code = "run_settled"
+
+
+class RunBusy(LifecycleError):
+    """A worker holds the run's lease."""
+
+    code = "run_busy"
+
+
+class NothingToContinue(LifecycleError):
+    """The run has no follow-up that waits or was abandoned."""
+
+    code = "nothing_to_continue"

@@ -1,0 +1,1 @@
+"""Records with every kind of owned column; the write-path tests use them."""

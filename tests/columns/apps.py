@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ColumnsConfig(AppConfig):
+    name = "tests.columns"
+    label = "columns"

@@ -1,0 +1,1 @@
+"""A help desk: the models and lifecycles most tests use."""
