@@ -2,7 +2,7 @@
 
 `python -m tests.servers run -- COMMAND` says which servers were found, puts their addresses into the environment of
 COMMAND (`PGHOST`, `PGPORT`, `PGUSER`, `PGDATABASE`, `REDIS_URL`), runs it and returns its exit code.
-`LIFECYCLE_TEST_SERVERS=wheels` passes over everything that is there already; `LIFECYCLE_TEST_SERVERS=none` starts nothing.
+`LIFECYCLE_TEST_SERVERS=wheels` passes over all that is there already, `LIFECYCLE_TEST_SERVERS=none` starts nothing.
 """
 
 from __future__ import annotations

@@ -1,0 +1,51 @@
+# Needs only python3 (3.11 or newer), python3-venv and make; everything else is installed into $(VENV).
+PYTHON ?= python3
+VENV   ?= .venv
+RUN     = $(VENV)/bin/python
+STAMP   = $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo demo-check test check format clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
+	  || grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## create the virtual environment (once, about half a minute)
+
+demo: $(STAMP) ## run the example: web pages and a worker; Ctrl-C stops everything
+	@$(RUN) manage.py demo $(ARGS)
+
+demo-check: $(STAMP) ## start the example and drive its acceptance table over HTTP
+	@$(RUN) manage.py demo --check --port 0 $(ARGS)
+
+test: $(STAMP) ## the whole suite, on SQLite and then on PostgreSQL (ARGS go to pytest)
+	@$(RUN) -m tests -q $(ARGS)
+
+check: $(STAMP) ## formatting, lint, types, import floors, migrations, system checks, docs
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(RUN) manage.py makemigrations --check --dry-run
+	$(RUN) manage.py check --fail-level WARNING
+	$(RUN) docs/generate.py --check
+	$(RUN) -m pytest -q tests/house tests/docs
+
+format: $(STAMP) ## put the code into the shape that `check` asks for
+	$(RUN) -m ruff format .
+	$(RUN) -m ruff check --fix .
+
+clean: ## remove the virtual environment and everything that was generated
+	rm -rf $(VENV) .nox var build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A half-made environment (Debian without python3-venv leaves one) has no stamp and is made anew; a changed
+# pyproject.toml only installs what changed.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("Python 3.11 or newer is needed, %s is %d.%d. Try: make $(MAKECMDGOALS) PYTHON=python3.12" % (sys.executable, *v[:2]))'
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo 'The venv module of $(PYTHON) is incomplete. Debian, Ubuntu: sudo apt install python3-venv' >&2; exit 1; }
+	@echo 'Installing into $(VENV) (once, about half a minute) ...'
+	@test -f $@ || $(PYTHON) -m venv --clear $(VENV)
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
