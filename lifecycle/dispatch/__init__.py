@@ -1,0 +1,74 @@
+"""Dispatch: after a commit, wake a worker; needed not for work to get done, only for it to start at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from django.core.signals import setting_changed
+from django.utils.module_loading import import_string
+
+from lifecycle import conf
+from lifecycle.dispatch.contract import Dispatcher
+from lifecycle.dispatch.none import NoDispatcher
+from lifecycle.exceptions import InvalidSettings
+
+__all__ = ["Dispatcher", "current", "publish", "replaced"]
+
+Replacement = TypeVar("Replacement", bound=Dispatcher)
+
+log = logging.getLogger("lifecycle.dispatch")
+
+# What tests put in place of the configured one; a list, so that it is one object whoever imported it.
+_replacements: list[Dispatcher] = []
+
+
+def current() -> Dispatcher:
+    """The process's dispatcher: the one the settings name, built once (its connections and its breaker live there)."""
+    return _replacements[-1] if _replacements else _configured()
+
+
+def publish(queue: str) -> bool:
+    """Wakes one worker for a queue; False when it could not be done now. Never raises, never blocks for long."""
+    return current().publish(queue)
+
+
+@contextmanager
+def replaced(dispatcher: Replacement) -> Iterator[Replacement]:
+    """While open, this dispatcher is the process's (tests)."""
+    _replacements.append(dispatcher)
+    try:
+        yield dispatcher
+    finally:
+        _replacements.remove(dispatcher)
+
+
+@lru_cache(maxsize=1)
+def _configured() -> Dispatcher:
+    path = conf.options().dispatcher
+    try:
+        cls = import_string(path)
+    except ImportError as error:
+        if error.name == "celery":
+            # The default names Celery, and a project may well use only `lifecycle_worker`: that is no error.
+            log.warning(
+                "Celery is not installed, so nobody is woken after a commit; a running lifecycle_worker finds the work "
+                "by polling. Install celery, or set LIFECYCLE['DISPATCHER'] to 'lifecycle.dispatch.none.NoDispatcher'."
+            )
+            return NoDispatcher()
+        raise InvalidSettings(f"LIFECYCLE['DISPATCHER']: cannot import '{path}': {error}.") from error
+    made = cls()
+    if not isinstance(made, Dispatcher):
+        raise InvalidSettings(f"LIFECYCLE['DISPATCHER']: '{path}' has no publish(queue).")
+    return made
+
+
+def _forget(*, setting: str, **kwargs: Any) -> None:
+    if setting == conf.NAME:
+        _configured.cache_clear()
+
+
+setting_changed.connect(_forget, dispatch_uid="lifecycle.dispatch")
