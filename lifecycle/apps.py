@@ -11,3 +11,11 @@ class LifecycleConfig(AppConfig):
     label = "lifecycle"
     verbose_name = _("Lifecycles")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Hangs the accessor on every model as its lifecycle is found."""
+        from lifecycle import accessor, registry
+
+        if accessor.attach not in registry.listeners:
+            registry.listeners.append(accessor.attach)
+        registry.autodiscover()

@@ -90,3 +90,8 @@ def from_database(value: Any) -> dt.datetime | None:
     if isinstance(value, str):
         value = dt.datetime.fromisoformat(value)
     return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+
+
+def approximately(using: str) -> dt.datetime:
+    """The time for a preview that may cost no statement: the application's clock."""
+    return clock.now()

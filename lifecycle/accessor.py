@@ -1,0 +1,137 @@
+"""The accessor: ``order.lifecycle`` — the verbs on the record itself, hung on a model when its lifecycle is registered."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from lifecycle import runtime
+from lifecycle.definition.compiled import Definition
+from lifecycle.exceptions import InvalidDefinition
+from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.refusals import Verdict
+from lifecycle.store import records
+
+
+class RecordLifecycle:
+    """One record's lifecycle. Made afresh at each access; keeps nothing but the record."""
+
+    __slots__ = ("definition", "record")
+
+    def __init__(self, record: Any, definition: Definition) -> None:
+        self.record = record
+        self.definition = definition
+
+    def __repr__(self) -> str:
+        return f"<lifecycle '{self.definition.name}' of {self.record!r}>"
+
+    @property
+    def state(self) -> str:
+        """The state the instance is in."""
+        return records.state_of(self.definition, self.record)
+
+    @property
+    def version(self) -> int:
+        """The version the instance is at: what a decision made on it is made on."""
+        return records.version_of(self.definition, self.record)
+
+    def fire(
+        self,
+        transition: Any,
+        *,
+        actor: Any,
+        input: Mapping[str, Any] | None = None,
+        request_id: str | None = None,
+        expect_version: int | None = None,
+        expect_changed_before: dt.datetime | None = None,
+        manual: bool = False,
+        reason: str = "",
+    ) -> runtime.Fired:
+        """`lifecycle.runtime.fire` for this record."""
+        return runtime.fire(
+            self.record,
+            transition,
+            actor=actor,
+            input=input,
+            request_id=request_id,
+            expect_version=expect_version,
+            expect_changed_before=expect_changed_before,
+            manual=manual,
+            reason=reason,
+            lifecycle=self.definition,
+        )
+
+    def can(
+        self, transition: Any, *, actor: Any, input: Mapping[str, Any] | None = None, manual: bool = False
+    ) -> Verdict:
+        """`lifecycle.runtime.can` for this record."""
+        return runtime.can(
+            self.record, transition, actor=actor, input=input, manual=manual, lifecycle=self.definition
+        )
+
+    def available(self, *, actor: Any) -> list[runtime.Availability]:
+        """`lifecycle.runtime.available` for this record."""
+        return runtime.available(self.record, actor=actor, lifecycle=self.definition)
+
+    def view(self, *, actor: Any, history: int = 50, runs: int = 50) -> runtime.RecordView:
+        """`lifecycle.runtime.view` for this record."""
+        return runtime.view(self.record, actor=actor, lifecycle=self.definition, history=history, runs=runs)
+
+    async def afire(self, transition: Any, **options: Any) -> runtime.Fired:
+        """`fire`, awaited."""
+        return await runtime.afire(self.record, transition, lifecycle=self.definition, **options)
+
+    async def acan(self, transition: Any, **options: Any) -> Verdict:
+        """`can`, awaited."""
+        return await runtime.acan(self.record, transition, lifecycle=self.definition, **options)
+
+    async def aview(self, **options: Any) -> runtime.RecordView:
+        """`view`, awaited."""
+        return await runtime.aview(self.record, lifecycle=self.definition, **options)
+
+    @property
+    def history(self) -> Any:
+        """The record's entries, in the order they happened (a queryset)."""
+        return TransitionLog.objects.using(self.record._state.db).of(self.definition.name, records.text_id(self.record))
+
+    @property
+    def runs(self) -> Any:
+        """The record's effect runs, oldest first (a queryset)."""
+        return EffectRun.objects.using(self.record._state.db).of(self.definition.name, records.text_id(self.record))
+
+
+class Accessor:
+    """The descriptor behind ``record.lifecycle``."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+
+    def __get__(self, record: Any, owner: type[Any]) -> Any:
+        if record is None:
+            return self.definition.lifecycle
+        return RecordLifecycle(record, self.definition)
+
+
+def attach(definition: Definition) -> None:
+    """Hangs a lifecycle on its model, and tells the state column where records may begin.
+
+    Raises:
+        InvalidDefinition: the model already has something else under the accessor's name.
+    """
+    there = definition.model.__dict__.get(definition.accessor)
+    if isinstance(there, Accessor):
+        if there.definition.name != definition.name:
+            raise InvalidDefinition(
+                f"Two lifecycles of {definition.model.__name__} want the name '{definition.accessor}': "
+                f"'{there.definition.name}' and '{definition.name}'. Give one another Meta.accessor.",
+                lifecycle=definition.name,
+            )
+    elif hasattr(definition.model, definition.accessor):
+        raise InvalidDefinition(
+            f"{definition.model.__name__}.{definition.accessor} exists already; "
+            f"choose another Meta.accessor for '{definition.name}'.",
+            lifecycle=definition.name,
+        )
+    setattr(definition.model, definition.accessor, Accessor(definition))
+    definition.model._meta.get_field(definition.state_field).initial_states = definition.initial

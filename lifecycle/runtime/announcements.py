@@ -1,0 +1,66 @@
+"""Announcements: signals for what a committed transaction did, in the order of the entries."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.dispatch import Signal
+
+from lifecycle import signals
+from lifecycle.definition.compiled import Definition
+from lifecycle.models import TransitionLog
+
+logger = logging.getLogger("lifecycle.signals")
+
+
+@dataclass
+class Announcement:
+    """Registered before a transition's hooks run, so that it comes before what they cause; completed afterwards."""
+
+    definition: Definition
+    record: Any
+    entry: TransitionLog | None = None
+
+    def send(self) -> None:
+        """Tells the listeners; one that fails is logged and disturbs nobody."""
+        entry = self.entry
+        if entry is None:
+            return
+        facts = {
+            "record": self.record,
+            "entry": entry,
+            "lifecycle": entry.lifecycle,
+            "transition": entry.transition,
+            "source": entry.source,
+            "target": entry.target,
+            "actor": (entry.actor_kind, entry.actor_id),
+        }
+        tell(signals.transition_committed, self.definition.model, **facts)
+        tell(signals.state_entered, self.definition.model, **facts)
+        if signals.transition_available.has_listeners(self.definition.model):
+            for edge in self.definition.leaving(entry.target):
+                if edge.manual:
+                    tell(signals.transition_available, self.definition.model, **{**facts, "transition": edge.name})
+
+
+def register(definition: Definition, record: Any, using: str) -> Announcement:
+    """Announces after the outermost commit, unless what is announced is rolled back."""
+    announcement = Announcement(definition, record)
+    after_commit(announcement.send, using)
+    return announcement
+
+
+def after_commit(call: Callable[[], None], using: str) -> None:
+    """Runs a function after the outermost commit of this database; its failure is logged by Django, never raised."""
+    transaction.on_commit(call, using=using, robust=True)
+
+
+def tell(signal: Signal, sender: Any, **facts: Any) -> None:
+    """Sends a signal to all listeners and logs those that fail."""
+    for receiver, answer in signal.send_robust(sender=sender, **facts):
+        if isinstance(answer, Exception):
+            logger.error("A listener failed: %r", receiver, exc_info=answer)

@@ -1,0 +1,99 @@
+"""Asking: what may be fired, and every reason why not — by the evaluator that fire itself obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from lifecycle import registry
+from lifecycle.actors import Actor, as_actor
+from lifecycle.definition.compiled import CompiledTransition, Definition
+from lifecycle.definition.contexts import TransitionContext
+from lifecycle.refusals import Verdict
+from lifecycle.runtime import evaluator, inputs, orders
+from lifecycle.runtime.results import Availability
+from lifecycle.store import parameters, records, timing
+
+
+def can(
+    record: Any,
+    transition: Any,
+    *,
+    actor: Any,
+    input: Mapping[str, Any] | None = None,
+    manual: bool = False,
+    lifecycle: Any = None,
+) -> Verdict:
+    """Whether `fire` would move this record, with every refusal. Asks the instance as it is; writes nothing.
+
+    Without ``input`` the form is not asked and guards see an empty input: the answer for a button. With ``input``, the
+    answer for exactly that call; ``problems`` then has what is wrong with it.
+
+    Raises:
+        UnknownTransition: with the nearest right name. (A refusal is never raised here.)
+    """
+    definition = registry.of(lifecycle if lifecycle is not None else record)
+    edge = orders.named(definition, transition)
+    if manual and not edge.manual:
+        return Verdict(allowed=False, refusals=(orders.not_manual_refusal(edge),))
+    ctx = _context(definition, record, edge, as_actor(actor))
+    if _is_no_op(definition, edge, ctx):
+        return Verdict(allowed=True)
+    refusals = evaluator.state_and_permission(definition, edge, ctx)
+    if refusals:
+        return Verdict(allowed=False, refusals=tuple(refusals))
+    if input is not None:
+        given, _ = orders.read_input(definition, edge, input)
+        cleaned = inputs.clean(edge, record, given, manual=manual)
+        if cleaned.problems:
+            return Verdict(allowed=False, problems=tuple(cleaned.problems))
+        ctx = replace(ctx, input=cleaned.values)
+    refusals = evaluator.guards(definition, edge, ctx)
+    return Verdict(allowed=not refusals, refusals=tuple(refusals))
+
+
+def available(record: Any, *, actor: Any, lifecycle: Any = None) -> list[Availability]:
+    """Every manual transition that starts in the record's state: allowed, or with all reasons why not."""
+    definition = registry.of(lifecycle if lifecycle is not None else record)
+    who = as_actor(actor)
+    return [
+        _availability(definition, record, edge, who)
+        for edge in definition.leaving(records.state_of(definition, record))
+        if edge.manual
+    ]
+
+
+def _availability(definition: Definition, record: Any, edge: CompiledTransition, actor: Actor) -> Availability:
+    verdict = can(record, edge.name, actor=actor, manual=True, lifecycle=definition)
+    return Availability(
+        name=edge.name,
+        label=edge.label,
+        description=edge.description,
+        targets=edge.targets,
+        allowed=verdict.allowed,
+        refusals=verdict.refusals,
+        meta=edge.meta,
+        form=edge.form,
+    )
+
+
+def _is_no_op(definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]) -> bool:
+    if edge.on_same != "ok" or ctx.source != edge.target or ctx.source in edge.sources:
+        return False
+    return not any(r.kind == "permission" for r in evaluator.state_and_permission(definition, edge, ctx))
+
+
+def _context(
+    definition: Definition, record: Any, edge: CompiledTransition, actor: Actor
+) -> TransitionContext[Any]:
+    using = record._state.db or "default"
+    return TransitionContext(
+        record=record,
+        actor=actor,
+        transition=edge.name,
+        source=records.state_of(definition, record),
+        now=timing.approximately(using),
+        load_parameters=lambda: parameters.read(definition, using),
+        using=using,
+    )

@@ -1,0 +1,255 @@
+"""Batches: many records through one transition, each decided on its own, written together."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db import DatabaseError, connections, router, transaction
+from django.db.models import QuerySet
+
+from lifecycle import registry
+from lifecycle.actors import SYSTEM
+from lifecycle.definition.compiled import Definition
+from lifecycle.definition.contexts import TransitionContext
+from lifecycle.dispatch import after_commit
+from lifecycle.exceptions import Conflict
+from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.runtime import announcements, firing, orders, requests, retrying, writing
+from lifecycle.runtime.orders import FiringOrder
+from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
+from lifecycle.store import effect_runs, history, records
+
+BATCH_SIZE = 200
+
+
+def fire_many(
+    subjects: QuerySet[Any] | Iterable[Any],
+    transition: Any,
+    *,
+    actor: Any,
+    input: Mapping[str, Any] | None = None,
+    manual: bool = False,
+    reason: str = "",
+    request_id: Callable[[Any], str] | None = None,
+    batch_size: int = BATCH_SIZE,
+    lifecycle: Any = None,
+) -> BatchReport:
+    """Fires one transition on many records; one bad record does not stop the others.
+
+    Each batch locks its rows in the order of their keys, asks every guard of every record, and writes with one UPDATE
+    and two INSERTs. A transition with hooks is fired record by record inside the batch's transaction. Each batch commits
+    by itself, unless the caller holds a transaction.
+
+    Args:
+        subjects: a queryset, or instances (they are brought up to date).
+        request_id: makes a key for each record's id, so that a repeated batch does nothing twice.
+        batch_size: rows locked at once.
+
+    Returns:
+        A `BatchReport`: what fired, and per refused record the error with all its reasons.
+
+    Raises:
+        UnknownTransition, TypeError, InvalidInput: the call itself is wrong; nothing was fired.
+    """
+    if isinstance(subjects, QuerySet):
+        model, using, instances = subjects.model, router.db_for_write(subjects.model), {}
+    else:
+        given = list(subjects)
+        if not given:
+            return BatchReport()
+        model, using = type(given[0]), firing.write_alias(given[0])
+        instances = {record.pk: record for record in given}
+        subjects = given
+    definition = registry.of(lifecycle if lifecycle is not None else model)
+    order = orders.take(definition, transition, actor=actor, input=input, manual=manual, reason=reason)
+    report = BatchReport()
+    for pks in _chunks(records.pks_of(subjects), batch_size):
+        keys = {pk: _own_key(request_id(pk)) for pk in pks} if request_id is not None else None
+        _fire_batch(order, pks, using, report, keys=keys, skip_locked=False)
+    for fired in report.fired:
+        instance = instances.get(fired.record.pk)
+        if instance is not None:
+            records.align(definition, instance, fired.record)
+    return report
+
+
+def fire_due(
+    definition: Definition,
+    pks: Sequence[Any],
+    transition: str,
+    *,
+    using: str,
+    expect_changed_before: dt.datetime | None = None,
+    reason: str = "",
+    request_ids: Mapping[Any, str] | None = None,
+) -> BatchReport:
+    """Fires what time made due, as the system: rows that others hold or that are no longer due are passed over.
+
+    Being due is asked again under the lock: the state must be one the transition starts in, and the stay must have begun
+    before ``expect_changed_before``.
+    """
+    order = orders.take(
+        definition, transition, actor=SYSTEM, expect_changed_before=expect_changed_before, reason=reason
+    )
+    report = BatchReport()
+    _fire_batch(order, pks, using, report, keys=request_ids, skip_locked=True)
+    return report
+
+
+def _fire_batch(
+    order: FiringOrder,
+    pks: Sequence[Any],
+    using: str,
+    report: BatchReport,
+    *,
+    keys: Mapping[Any, str] | None,
+    skip_locked: bool,
+) -> None:
+    def work() -> BatchReport:
+        with transaction.atomic(using=using):
+            return _in_transaction(order, pks, using, keys=keys, skip_locked=skip_locked)
+
+    part = retrying.in_own_transaction(work, using)
+    report.fired.extend(part.fired)
+    report.refused.extend(part.refused)
+
+
+def _in_transaction(
+    order: FiringOrder, pks: Sequence[Any], using: str, *, keys: Mapping[Any, str] | None, skip_locked: bool
+) -> BatchReport:
+    locked, now = records.lock_many(order.definition, pks, using, skip_locked=skip_locked)
+    if skip_locked:
+        locked = [record for record in locked if _is_still_due(order, record)]
+    report = BatchReport()
+    if not skip_locked:
+        there = {record.pk for record in locked}
+        missing = [pk for pk in pks if pk not in there]
+        report.refused.extend(_refusal(pk, records.not_found(order.definition, pk)) for pk in missing)
+    if keys is not None or _has_hooks(order):
+        _one_by_one(order, [record.pk for record in locked], using, keys, report)
+        return report
+    decided = list(_decided(order, locked, now, using, report))
+    if not decided:
+        return report
+    try:
+        with transaction.atomic(using=using):
+            report.fired.extend(_write(order, decided, now, using))
+    except (DatabaseError, Conflict) as error:
+        if retrying.lost_a_race(error):
+            raise
+        # One row that the database refuses must not take the others with it: write them singly.
+        _one_by_one(order, [ctx.record.pk for ctx, _, _ in decided], using, None, report)
+    return report
+
+
+def _decided(
+    order: FiringOrder, locked: Sequence[Any], now: dt.datetime, using: str, report: BatchReport
+) -> Iterator[tuple[TransitionContext[Any], dict[str, Any], str]]:
+    for record in locked:
+        try:
+            ctx = firing.context(order, record, now, using)
+            if firing.is_already_there(order, record, ctx):
+                entry = history.latest(order.definition.name, records.text_id(record), using)
+                report.fired.append(Fired(record=record, entry=entry, replayed=True))
+                continue
+            ctx, accepted = firing.decide(order, ctx)
+            target = writing.route(order.definition, order.transition, ctx)
+            ctx = replace(ctx, target=target)
+            changes = writing.changes(order.definition, order.transition, ctx, accepted)
+        except DatabaseError:
+            raise  # the transaction is no longer usable
+        except Exception as error:  # a guard or set that fails is this record's failure, not the batch's
+            report.refused.append(_refusal(record.pk, error))
+            continue
+        yield ctx, changes, target
+
+
+def _write(
+    order: FiringOrder,
+    decided: Sequence[tuple[TransitionContext[Any], dict[str, Any], str]],
+    now: dt.datetime,
+    using: str,
+) -> list[Fired]:
+    definition = order.definition
+    records.move_many(definition, [(ctx.record, changes, target) for ctx, changes, target in decided], now, using)
+    entries = history.append_many(
+        [firing.entry_of(order, ctx, records.version_of(definition, ctx.record)) for ctx, _, _ in decided], using
+    )
+    runs: dict[int, list[EffectRun]] = {}
+    everything: list[EffectRun] = []
+    for (ctx, _, _), entry in zip(decided, entries, strict=True):
+        owed = writing.owed_runs(
+            definition, entry, ctx, transition_effects=order.transition.effects, entering=True
+        )
+        runs[entry.pk] = owed
+        everything += owed
+    effect_runs.owe(everything, using)
+    after_commit.wake(using, {run.queue for run in everything if run.available_at <= now})
+    _announce(definition, [(ctx.record, entry) for (ctx, _, _), entry in zip(decided, entries, strict=True)], using)
+    return [
+        Fired(record=ctx.record, entry=entry, runs=tuple(runs[entry.pk]))
+        for (ctx, _, _), entry in zip(decided, entries, strict=True)
+    ]
+
+
+def _announce(definition: Definition, pairs: Sequence[tuple[Any, TransitionLog]], using: str) -> None:
+    def send() -> None:
+        for record, entry in pairs:
+            announcements.Announcement(definition, record, entry).send()
+
+    announcements.after_commit(send, using)
+
+
+def _one_by_one(
+    order: FiringOrder, pks: Sequence[Any], using: str, keys: Mapping[Any, str] | None, report: BatchReport
+) -> None:
+    for pk in pks:
+        own = replace(order, request_id=keys[pk], request_hash=_hash(order)) if keys is not None else order
+        try:
+            with transaction.atomic(using=using):
+                report.fired.append(firing.fire_in_transaction(own, pk, using))
+        except DatabaseError as error:
+            if retrying.lost_a_race(error) or not connections[using].is_usable():
+                raise
+            report.refused.append(_refusal(pk, error))
+        except Exception as error:  # whatever one record's hooks do, the others go on
+            report.refused.append(_refusal(pk, error))
+
+
+def _hash(order: FiringOrder) -> str:
+    return requests.fingerprint(order.transition.name, order.actor, order.stored_input)
+
+
+def _own_key(request_id: str) -> str:
+    requests.check(request_id)
+    return request_id
+
+
+def _has_hooks(order: FiringOrder) -> bool:
+    definition, edge = order.definition, order.transition
+    return bool(
+        edge.hooks
+        or any(definition.leave_hooks.get(state) for state in edge.sources)
+        or any(definition.enter_hooks.get(state) for state in edge.targets)
+    )
+
+
+def _is_still_due(order: FiringOrder, record: Any) -> bool:
+    if records.state_of(order.definition, record) not in order.transition.sources:
+        return False
+    before = order.expect_changed_before
+    changed_at = getattr(record, order.definition.changed_at_field)
+    return before is None or changed_at is None or bool(changed_at < before)
+
+
+def _refusal(pk: Any, error: Exception) -> BatchRefusal:
+    return BatchRefusal(record_id=str(pk), error=error)
+
+
+def _chunks(pks: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(pks), size):
+        yield pks[start : start + size]
+

@@ -1,0 +1,233 @@
+"""Creation: the first entry of a record's life."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.db import IntegrityError, router, transaction
+
+from lifecycle import payloads, registry
+from lifecycle.actors import Actor, as_actor
+from lifecycle.conf import options
+from lifecycle.definition.compiled import Definition
+from lifecycle.definition.contexts import TransitionContext
+from lifecycle.exceptions import InvalidInput, InvalidPayload, NotAnInitialState
+from lifecycle.models import CREATE, TransitionLog
+from lifecycle.refusals import InputProblem
+from lifecycle.runtime import announcements, evaluator, firing, inputs, orders, requests, retrying, writing
+from lifecycle.runtime.results import Fired
+from lifecycle.store import history, parameters, records, timing
+
+Record = TypeVar("Record")
+
+
+def create(
+    record: Record,
+    *,
+    actor: Any,
+    input: Mapping[str, Any] | None = None,
+    request_id: str | None = None,
+    reason: str = "",
+    lifecycle: Any = None,
+    using: str | None = None,
+) -> Record:
+    """Begins a record's life: inserts it in an initial state at version 1, with its ``$create`` entry and what that owes.
+
+    The record is validated first (``full_clean``); all problems are reported at once and nothing is written.
+
+    Args:
+        record: an unsaved instance; its state column names one of the initial states (the default, if left alone).
+        actor: a user, ``SYSTEM`` or ``Actor("name")``. Required.
+        input: JSON-able data for the entry and for hooks.
+        request_id: a key that makes a repeat harmless: it answers the record the first call created.
+        reason: kept in the history.
+        lifecycle: which one, for a model with several.
+        using: the database; by default where the router sends the record.
+
+    Returns:
+        The record: the instance given, saved — or, on a repeat, the one that exists.
+
+    Raises:
+        InvalidInput: the record does not validate; ``problems`` has every field.
+        NotAnInitialState: no record begins in the state it names.
+        GuardRefused, PermissionRefused: a guard on creation said no.
+        RequestReused: the request id was spent on another creation.
+    """
+    answer: Record = begin(
+        record, actor=actor, input=input, request_id=request_id, reason=reason, lifecycle=lifecycle, using=using
+    ).record
+    return answer
+
+
+def begin(
+    record: Any,
+    *,
+    actor: Any,
+    input: Mapping[str, Any] | None = None,
+    request_id: str | None = None,
+    reason: str = "",
+    lifecycle: Any = None,
+    using: str | None = None,
+) -> Fired:
+    """`create`, answering the entry and whether it was a repeat as well."""
+    definition = registry.of(lifecycle if lifecycle is not None else record)
+    who = as_actor(actor)
+    if request_id is not None:
+        requests.check(request_id)
+    given, stored = _input(input)
+    state = _initial_state(definition, record)
+    checked = orders.checked_reason(reason)
+    alias = using or router.db_for_write(type(record), instance=record)
+    request_hash = _fingerprint(definition, record, state, who, stored) if request_id is not None else ""
+
+    def work() -> Fired:
+        if request_id is not None:
+            found = _repeated(definition, request_id, who, request_hash, alias)
+            if found is not None:
+                return found
+        with transaction.atomic(using=alias):
+            now = timing.now(alias)
+            ctx = TransitionContext(
+                record=record,
+                actor=who,
+                transition=CREATE,
+                source=None,
+                target=state,
+                now=now,
+                input=given,
+                load_parameters=lambda: parameters.read(definition, alias),
+                reason=checked,
+                request_id=request_id,
+                using=alias,
+            )
+            return _begin(definition, ctx, state, stored, request_hash, now, alias)
+
+    def work_or_repeat() -> Fired:
+        was = _remember(record)
+        try:
+            return work()
+        except BaseException as error:
+            _restore(record, was)
+            # Two sends of one key at once: the unique key made the second wait for the first, and then refused it.
+            if request_id is None or not isinstance(error, IntegrityError):
+                raise
+            found = _repeated(definition, request_id, who, request_hash, alias)
+            if found is None:
+                raise
+            return found
+
+    return retrying.in_own_transaction(work_or_repeat, alias)
+
+
+def _begin(
+    definition: Definition,
+    ctx: TransitionContext[Any],
+    state: str,
+    stored: Mapping[str, Any],
+    request_hash: str,
+    now: dt.datetime,
+    using: str,
+) -> Fired:
+    _validate(definition, ctx.record)
+    refusals = [refusal for guard in definition.create_guards if (refusal := evaluator.ask(guard, ctx)) is not None]
+    if refusals:
+        raise evaluator.refused(definition, CREATE, "", refusals)
+    records.insert(definition, ctx.record, state, now, using)
+    written = writing.entry(
+        definition, ctx, target=state, version=1, stored_input=stored, request_hash=request_hash
+    )
+    entry: TransitionLog = history.append(written, using)
+    ctx = replace(ctx, entry=entry)
+    announcement = announcements.register(definition, ctx.record, using)
+    moved_on = firing.run_hooks(list(definition.enter_hooks.get(state, ())), ctx, definition, using)
+    announcement.entry = entry
+    owed = firing.owe(definition, entry, ctx, (), using, entering=not moved_on)
+    if moved_on:
+        fresh, _ = records.lock(definition, ctx.record.pk, using)
+        records.align(definition, ctx.record, fresh)
+    return Fired(record=ctx.record, entry=entry, runs=tuple(owed))
+
+
+def _initial_state(definition: Definition, record: Any) -> str:
+    state = records.state_of(definition, record)
+    if record.pk is not None and not record._state.adding:
+        raise NotAnInitialState(
+            f"This {record._meta.verbose_name} exists already; create() begins the life of a new one. "
+            "To move it, fire a transition.",
+            lifecycle=definition.name,
+            field=definition.state_field,
+        )
+    if state not in definition.initial:
+        raise NotAnInitialState(
+            f"{record._meta.object_name}.{definition.state_field}: no record begins in '{state}'. "
+            f"Begin in {' or '.join(repr(one) for one in definition.initial)} and fire the transitions that lead on.",
+            lifecycle=definition.name,
+            field=definition.state_field,
+            expected=definition.initial,
+            got=state,
+        )
+    return state
+
+
+def _validate(definition: Definition, record: Any) -> None:
+    try:
+        record.full_clean(exclude=set(definition.owned_fields))
+    except ValidationError as error:
+        problems: list[InputProblem] = []
+        for name, errors in error.error_dict.items():
+            problems += inputs.problems_of(errors, "" if name == NON_FIELD_ERRORS else name)
+        raise InvalidInput(
+            " ".join(str(problem) for problem in problems), problems=problems, lifecycle=definition.name
+        ) from error
+
+
+def _input(input: Any) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    if input is None:
+        return {}, {}
+    try:
+        if not isinstance(input, Mapping):
+            raise InvalidPayload(f"expected an object of named values, got {input!r:.80}.", path="$")
+        return dict(input), payloads.jsonable(input, what="input", limit=options().payload_limit)
+    except InvalidPayload as error:
+        path = str(error.facts.get("path", "")).removeprefix("$").removeprefix(".")
+        problem = InputProblem(field=path, code="invalid_payload", message=error.message)
+        raise InvalidInput(f"input: {error.message}", problems=[problem]) from error
+
+
+def _fingerprint(definition: Definition, record: Any, state: str, actor: Actor, stored: Mapping[str, Any]) -> str:
+    values = {
+        field.attname: field.value_to_string(record)
+        for field in record._meta.concrete_fields
+        if _is_the_callers(field, definition)
+    }
+    return requests.fingerprint(CREATE, actor, {"state": state, "values": values, "input": stored})
+
+
+def _is_the_callers(field: Any, definition: Definition) -> bool:
+    """Whether a column's value is part of what was asked for, rather than made up afresh for each instance."""
+    made_up = callable(field.default) and field.default not in (dict, list, tuple, str, int, bool)
+    automatic = getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
+    return not (field.primary_key or made_up or automatic or field.name in definition.owned_fields)
+
+
+def _repeated(definition: Definition, request_id: str, actor: Actor, request_hash: str, using: str) -> Fired | None:
+    entry = history.find_creation(definition.name, request_id, using)
+    if entry is None:
+        return None
+    requests.must_be_repeat(entry, CREATE, actor, request_hash)
+    return Fired(record=records.read(definition, entry.record_id, using), entry=entry, replayed=True)
+
+
+def _remember(record: Any) -> tuple[dict[str, Any], bool, str | None]:
+    return dict(record.__dict__), record._state.adding, record._state.db
+
+
+def _restore(record: Any, was: tuple[dict[str, Any], bool, str | None]) -> None:
+    values, adding, db = was
+    record.__dict__.clear()
+    record.__dict__.update(values)
+    record._state.adding, record._state.db = adding, db

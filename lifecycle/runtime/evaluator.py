@@ -1,0 +1,121 @@
+"""The evaluator: one answer to "may this be fired?", for buttons and clicks alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils.functional import Promise
+
+from lifecycle.definition.compiled import CompiledTransition, Definition, Guard
+from lifecycle.definition.contexts import TransitionContext
+from lifecycle.exceptions import GuardRefused, PermissionRefused, Refused, WrongState
+from lifecycle.refusals import Refusal, Refuse
+from lifecycle.runtime import added_guards
+
+
+def state_and_permission(
+    definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]
+) -> list[Refusal]:
+    """What is refused before input and guards are looked at: the wrong state, a missing permission."""
+    refusals = []
+    if ctx.source not in edge.sources:
+        refusals.append(_wrong_state(definition, edge, ctx.source))
+    if ctx.actor.is_person:
+        for permission in edge.permissions:
+            refusal = _permission(definition, edge, permission, ctx)
+            if refusal is not None:
+                refusals.append(refusal)
+    return refusals
+
+
+def guards(definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]) -> list[Refusal]:
+    """Every refusing guard, the declaration's and those other apps added."""
+    asked: Sequence[Guard] = (*edge.guards, *added_guards.of(definition.name, edge.name))
+    return [refusal for guard in asked if (refusal := ask(guard, ctx)) is not None]
+
+
+def refused(definition: Definition, edge: CompiledTransition | str, record_id: str, refusals: list[Refusal]) -> Refused:
+    """The error that fits a list of refusals: a missing permission outweighs a wrong state, that outweighs guards."""
+    facts = {
+        "lifecycle": definition.name,
+        "record_id": record_id,
+        "transition": edge if isinstance(edge, str) else edge.name,
+    }
+    for refusal in refusals:
+        if refusal.kind == "permission":
+            code = refusal.code if refusal.source in ("permission", "manual") else "permission_denied"
+            return PermissionRefused(str(refusal), code=code, refusals=refusals, **facts)
+    for refusal in refusals:
+        if refusal.source == "state":
+            return WrongState(str(refusal), refusals=refusals, **facts)
+    sentence = " ".join(str(refusal) for refusal in refusals)
+    return GuardRefused(sentence, code=refusals[0].code, refusals=refusals, **facts)
+
+
+def ask(guard: Guard, ctx: TransitionContext[Any]) -> Refusal | None:
+    """One guard's answer as a refusal, or None when it allows. What a guard raises propagates: it is a bug."""
+    answer = guard.ask(ctx)
+    if answer is True:
+        return None
+    if answer is False:
+        return _refusal(guard, guard.code, guard.message or _sentence(guard.name, ctx.transition), guard.kind, {})
+    if isinstance(answer, Refuse):
+        return _refusal(guard, answer.code, answer.message, answer.kind, answer.params)
+    if isinstance(answer, (str, Promise)) and answer:
+        return _refusal(guard, guard.code, answer, guard.kind, {})
+    raise TypeError(
+        f"The guard '{guard.name}' answered {answer!r}: expected True, False, a message or Refuse(code, message)."
+    )
+
+
+def _refusal(guard: Guard, code: str, message: Any, kind: Any, params: dict[str, Any]) -> Refusal:
+    return Refusal(source="guard", kind=kind, code=code, message=message, name=guard.name, params=params)
+
+
+def _sentence(name: str, transition: str) -> str:
+    return f"'{transition}' is refused: {name.replace('_', ' ')} does not hold."
+
+
+def _wrong_state(definition: Definition, edge: CompiledTransition, source: str | None) -> Refusal:
+    state = definition.states.get(source or "")
+    name = str(state.label) if state is not None else f"unknown to the lifecycle ('{source}')"
+    wanted = [str(one.label) for key, one in definition.states.items() if key in edge.sources]
+    return Refusal(
+        source="state",
+        kind="precondition",
+        code="invalid_state",
+        message=f"'{edge.name}' starts in {' or '.join(wanted)}; the record is {name}.",
+        name=edge.name,
+        params={"state": source, "sources": [key for key in definition.states if key in edge.sources]},
+    )
+
+
+def _permission(
+    definition: Definition, edge: CompiledTransition, permission: Any, ctx: TransitionContext[Any]
+) -> Refusal | None:
+    if isinstance(permission, str):
+        codename = permission if "." in permission else f"{definition.model._meta.app_label}.{permission}"
+        if ctx.user is not None and (ctx.user.has_perm(codename) or ctx.user.has_perm(codename, ctx.record)):
+            return None
+        return _missing(edge, codename)
+    name = getattr(permission, "__name__", "permission")
+    asked = Guard(name=name, ask=permission, code="permission_denied", kind="permission", message=None)
+    answer = ask(asked, ctx)
+    if answer is None:
+        return None
+    message = answer.message if answer.code != "permission_denied" else _missing(edge, name).message
+    return Refusal(
+        source="permission", kind="permission", code=answer.code, message=message, name=name, params=answer.params
+    )
+
+
+def _missing(edge: CompiledTransition, name: str) -> Refusal:
+    return Refusal(
+        source="permission",
+        kind="permission",
+        code="permission_denied",
+        message=f"You may not fire '{edge.name}'.",
+        name=name,
+        params={"permission": name},
+    )

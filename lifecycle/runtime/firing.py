@@ -1,0 +1,354 @@
+"""Firing: one record, one transition, one transaction."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.db import router, transaction
+
+from lifecycle import registry
+from lifecycle.actors import SYSTEM
+from lifecycle.definition.compiled import Definition, Hook
+from lifecycle.definition.contexts import TransitionContext
+from lifecycle.dispatch import after_commit
+from lifecycle.exceptions import (
+    Conflict,
+    InvalidInput,
+    RecordNotFound,
+    StateWriteRefused,
+    StayEnded,
+    UnsavedEdits,
+)
+from lifecycle.models import TransitionLog, writes
+from lifecycle.runtime import announcements, evaluator, frames, inputs, orders, requests, retrying, writing
+from lifecycle.runtime.orders import FiringOrder
+from lifecycle.runtime.results import Fired
+from lifecycle.store import effect_runs, history, parameters, records
+
+
+def fire(
+    record: Any,
+    transition: Any,
+    *,
+    actor: Any,
+    input: Mapping[str, Any] | None = None,
+    request_id: str | None = None,
+    expect_version: int | None = None,
+    expect_changed_before: dt.datetime | None = None,
+    manual: bool = False,
+    reason: str = "",
+    lifecycle: Any = None,
+) -> Fired:
+    """Moves a record: status, history and owed effects in one transaction.
+
+    The row is locked and read again, so a stale instance does no harm. On success the instance shows the row; on
+    failure it is as it was. Guards, sets and hooks may run twice when the database resolves a deadlock: they touch
+    nothing but this database (calls to the outside are effects).
+
+    Args:
+        record: a saved instance without unsaved edits.
+        transition: a name, or the `Transition` object.
+        actor: a user (permissions are asked), ``SYSTEM``, or ``Actor("name")``. Required.
+        input: JSON-able data; cleaned by the transition's form and accepted fields.
+        request_id: a key that makes a repeat harmless: it gets the first answer (``replayed``).
+        expect_version: the version the decision was made on; another one is a `Conflict`.
+        expect_changed_before: a `Conflict` unless the record's stay began before this moment.
+        manual: what doors for people pass: the system's own transitions and unknown input keys are refused.
+        reason: kept in the history, at most 500 characters.
+        lifecycle: which one, for a model with several.
+
+    Raises:
+        UnknownTransition, RecordNotFound, InvalidInput, RequestReused, UnsavedEdits: the call does not fit.
+        PermissionRefused, WrongState, GuardRefused: the answer is no; ``refusals`` has all reasons.
+        Conflict: somebody else was faster.
+    """
+    definition = registry.of(lifecycle if lifecycle is not None else record)
+    order = orders.take(
+        definition,
+        transition,
+        actor=actor,
+        input=input,
+        request_id=request_id,
+        expect_version=expect_version,
+        expect_changed_before=expect_changed_before,
+        manual=manual,
+        reason=reason,
+    )
+    refuse_edits(definition, record)
+    using = write_alias(record)
+
+    def work() -> Fired:
+        with transaction.atomic(using=using):
+            return fire_in_transaction(order, record.pk, using)
+
+    fired = retrying.in_own_transaction(work, using)
+    records.align(definition, record, fired.record)
+    return replace(fired, record=record)
+
+
+def fire_owed(
+    definition: Definition,
+    record_id: str,
+    transition: str,
+    *,
+    using: str,
+    input: Mapping[str, Any] | None = None,
+    request_id: str,
+    stay_version: int | None = None,
+    reason: str = "",
+) -> Fired:
+    """Fires what the library itself owes — a follow-up, a deadline — under one of its own request ids.
+
+    Opens a savepoint when a transaction is open. Errors about this transition itself carry ``lifecycle``,
+    ``record_id`` and ``transition`` as given; any other error came from nested work.
+
+    Raises:
+        StayEnded: the record has moved on since ``stay_version``.
+        And what `fire` raises.
+    """
+    order = orders.take(
+        definition,
+        transition,
+        actor=SYSTEM,
+        input=input,
+        request_id=request_id,
+        stay_version=stay_version,
+        reason=reason,
+        reserved=True,
+    )
+    pk = records.parse_id(definition, record_id)
+    with transaction.atomic(using=using):
+        return fire_in_transaction(order, pk, using)
+
+
+def fire_in_transaction(order: FiringOrder, pk: Any, using: str) -> Fired:
+    """The order of events of one firing; must be called inside ``atomic(using)``."""
+    record, now = records.lock(order.definition, pk, using)
+    repeat = repeated(order, record, using)
+    if repeat is not None:
+        return repeat
+    refuse_if_moved(order, record)
+    ctx = context(order, record, now, using)
+    if is_already_there(order, record, ctx):
+        return Fired(record=record, entry=_latest(order, record, using), replayed=True)
+    ctx, accepted = decide(order, ctx)
+    target = writing.route(order.definition, order.transition, ctx)
+    ctx = replace(ctx, target=target)
+    changes = writing.changes(order.definition, order.transition, ctx, accepted)
+    previous = {f.attname: record.__dict__.get(f.attname) for f in record._meta.concrete_fields}
+    records.move(order.definition, record, changes, target, now, using)
+    entry = history.append(entry_of(order, ctx, records.version_of(order.definition, record)), using)
+    ctx = replace(ctx, entry=entry, previous=previous)
+    return finish(order, ctx, using)
+
+
+def finish(order: FiringOrder, ctx: TransitionContext[Any], using: str) -> Fired:
+    """Hooks, owed runs, signals and wake-ups of a transition whose record and entry are written."""
+    definition, entry, record = order.definition, ctx.entry, ctx.record
+    announcement = announcements.register(definition, record, using)
+    hooks = [
+        *definition.leave_hooks.get(ctx.source or "", ()),
+        *order.transition.hooks,
+        *definition.enter_hooks.get(entry.target, ()),
+    ]
+    moved_on = run_hooks(hooks, ctx, definition, using)
+    announcement.entry = entry
+    owed = owe(definition, entry, ctx, order.transition.effects, using, entering=not moved_on)
+    if moved_on:
+        record, _ = records.lock(definition, record.pk, using)
+    return Fired(record=record, entry=entry, runs=tuple(owed))
+
+
+def owe(
+    definition: Definition,
+    entry: TransitionLog,
+    ctx: TransitionContext[Any],
+    effects: tuple[str, ...],
+    using: str,
+    *,
+    entering: bool,
+) -> list[Any]:
+    """Writes what an entry owes in one statement and sees to it that workers are woken after the commit."""
+    runs = writing.owed_runs(definition, entry, ctx, transition_effects=effects, entering=entering)
+    owed = effect_runs.owe(runs, using)
+    after_commit.wake(using, {run.queue for run in owed if run.available_at <= entry.at})
+    return owed
+
+
+def run_hooks(hooks: list[Hook], ctx: TransitionContext[Any], definition: Definition, using: str) -> bool:
+    """Calls the hooks in order; stops, answering True, as soon as one moved its own record on."""
+    with frames.entered(using, definition.name, records.text_id(ctx.record)) as frame:
+        for hook in hooks:
+            hook.call(ctx)
+            if frame.passed:
+                # A nested firing may have been undone by the hook itself; the row says which.
+                frame.passed = False
+                latest = history.latest(definition.name, ctx.entry.record_id, using)
+                if latest is not None and latest.version > ctx.entry.version:
+                    return True
+    return False
+
+
+def repeated(order: FiringOrder, record: Any, using: str) -> Fired | None:
+    """The first answer, if this request id was spent on the very same request.
+
+    Raises:
+        RequestReused: it was spent on another.
+    """
+    if order.request_id is None:
+        return None
+    entry = history.find_request(order.definition.name, records.text_id(record), order.request_id, using)
+    if entry is None:
+        return None
+    if not order.request_id.startswith(requests.RESERVED):
+        requests.must_be_repeat(entry, order.transition.name, order.actor, order.request_hash)
+    return Fired(record=record, entry=entry, replayed=True)
+
+
+def refuse_if_moved(order: FiringOrder, record: Any) -> None:
+    """Compares the record with what the decision was made on.
+
+    Raises:
+        StayEnded: it owed this in a stay that is over.
+        Conflict: another version, or a stay that began too late.
+    """
+    definition, version = order.definition, records.version_of(order.definition, record)
+    facts = {
+        "lifecycle": definition.name,
+        "record_id": records.text_id(record),
+        "transition": order.transition.name,
+        "version": version,
+    }
+    if order.stay_version is not None and version != order.stay_version:
+        raise StayEnded(
+            f"The stay that owed '{order.transition.name}' began with version {order.stay_version} and is over; "
+            f"the record is at version {version}, {records.state_of(definition, record)}.",
+            state=records.state_of(definition, record),
+            **facts,
+        )
+    if order.expect_version is not None and version != order.expect_version:
+        raise Conflict(
+            f"This {definition.model._meta.verbose_name} was handled by someone else meanwhile: it is at version "
+            f"{version}, you decided on version {order.expect_version}. Please look again.",
+            expected=order.expect_version,
+            got=version,
+            **facts,
+        )
+    before = order.expect_changed_before
+    changed_at = getattr(record, definition.changed_at_field)
+    if before is not None and changed_at is not None and changed_at >= before:
+        raise Conflict(f"The record was changed at {changed_at}, not before {before}.", **facts)
+
+
+def context(order: FiringOrder, record: Any, now: dt.datetime, using: str) -> TransitionContext[Any]:
+    """What guards, routes, sets and hooks get to see."""
+    return TransitionContext(
+        record=record,
+        actor=order.actor,
+        transition=order.transition.name,
+        source=records.state_of(order.definition, record),
+        now=now,
+        input=order.input,
+        load_parameters=lambda: parameters.read(order.definition, using),
+        reason=order.reason,
+        request_id=order.request_id,
+        using=using,
+    )
+
+
+def is_already_there(order: FiringOrder, record: Any, ctx: TransitionContext[Any]) -> bool:
+    """Whether ``on_same="ok"`` makes this a no-op: the record is in the target already, and the actor may fire it."""
+    edge = order.transition
+    if edge.on_same != "ok" or ctx.source != edge.target or ctx.source in edge.sources:
+        return False
+    refusals = [r for r in evaluator.state_and_permission(order.definition, edge, ctx) if r.kind == "permission"]
+    if refusals:
+        raise evaluator.refused(order.definition, edge, records.text_id(record), refusals)
+    return True
+
+
+def decide(order: FiringOrder, ctx: TransitionContext[Any]) -> tuple[TransitionContext[Any], dict[str, Any]]:
+    """Asks everything that may say no; answers the context with the cleaned input, and the accepted columns.
+
+    Raises:
+        PermissionRefused, WrongState, InvalidInput, GuardRefused: in this order, each with all of its reasons.
+    """
+    definition, edge, record_id = order.definition, order.transition, records.text_id(ctx.record)
+    refusals = evaluator.state_and_permission(definition, edge, ctx)
+    if refusals:
+        raise evaluator.refused(definition, edge, record_id, refusals)
+    cleaned = inputs.clean(edge, ctx.record, order.input, manual=order.manual)
+    if cleaned.problems:
+        raise InvalidInput(
+            " ".join(str(problem) for problem in cleaned.problems),
+            problems=cleaned.problems,
+            lifecycle=definition.name,
+            record_id=record_id,
+            transition=edge.name,
+        )
+    ctx = replace(ctx, input=cleaned.values)
+    refusals = evaluator.guards(definition, edge, ctx)
+    if refusals:
+        raise evaluator.refused(definition, edge, record_id, refusals)
+    return ctx, cleaned.changes
+
+
+def entry_of(order: FiringOrder, ctx: TransitionContext[Any], version: int) -> TransitionLog:
+    """The entry of this firing, not yet written."""
+    return writing.entry(
+        order.definition,
+        ctx,
+        target=ctx.target or "",
+        version=version,
+        stored_input=order.stored_input,
+        request_hash=order.request_hash,
+    )
+
+
+def refuse_edits(definition: Definition, record: Any) -> None:
+    """Refuses an instance whose edits would be lost.
+
+    Raises:
+        RecordNotFound: it was never saved.
+        StateWriteRefused: an owned column was assigned.
+        UnsavedEdits: others were.
+    """
+    if record.pk is None or record._state.adding:
+        raise RecordNotFound(
+            f"This {record._meta.verbose_name} is not saved yet; "
+            "begin its life with lifecycle.runtime.create(record, actor=…).",
+            lifecycle=definition.name,
+        )
+    edits = writes.unsaved_edits(record)
+    if not edits:
+        return
+    said = ", ".join(f"{name} (saved: {old!r:.40}, now: {new!r:.40})" for name, (old, new) in edits.items())
+    facts = {"lifecycle": definition.name, "record_id": records.text_id(record)}
+    for name in definition.owned_fields:
+        if name in edits:
+            raise StateWriteRefused(
+                f"{record._meta.object_name}.{name} was assigned {edits[name][1]!r}; only a transition changes it. "
+                f"Take the assignment back (refresh_from_db) and fire the transition that leads there.",
+                field=name,
+                expected=edits[name][0],
+                got=edits[name][1],
+                **facts,
+            )
+    raise UnsavedEdits(
+        f"Unsaved edits of {record._meta.object_name}: {said}. fire() writes only what its transition declares: "
+        "save() them first, pass them as input, or drop them with refresh_from_db().",
+        **facts,
+    )
+
+
+def write_alias(record: Any) -> str:
+    """The database a record is written to."""
+    return str(router.db_for_write(type(record), instance=record))
+
+
+def _latest(order: FiringOrder, record: Any, using: str) -> TransitionLog | None:
+    return history.latest(order.definition.name, records.text_id(record), using)
+

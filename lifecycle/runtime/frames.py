@@ -1,0 +1,43 @@
+"""Frames: the transitions under way in this thread, so that a hook that moves its own record on is noticed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Frame:
+    """One transition whose hooks are running. ``passed`` is set when its record was moved on from inside."""
+
+    __slots__ = ("key", "passed")
+
+    def __init__(self, key: tuple[str, str, str]) -> None:
+        self.key = key
+        self.passed = False
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+
+
+_stack = _Stack()
+
+
+@contextmanager
+def entered(using: str, lifecycle: str, record_id: str) -> Iterator[Frame]:
+    """Stands around the hooks of one transition.
+
+    When it ends without an exception, frames further out for the same record and lifecycle learn that the record moved
+    on. (Another lifecycle on the same row, or another record, does not count.)
+    """
+    frame = Frame((using, lifecycle, record_id))
+    _stack.frames.append(frame)
+    try:
+        yield frame
+    finally:
+        _stack.frames.remove(frame)
+    for outer in _stack.frames:
+        if outer.key == frame.key:
+            outer.passed = True

@@ -1,0 +1,47 @@
+"""Viewing: one picture of a record for a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import router
+
+from lifecycle import registry
+from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.runtime.asking import available
+from lifecycle.runtime.results import RecordView
+from lifecycle.store import records
+
+
+def view(record: Any, *, actor: Any, lifecycle: Any = None, history: int = 50, runs: int = 50) -> RecordView:
+    """The record re-read, what can be done, the latest entries and runs (newest first).
+
+    One snapshot: entries and runs that came after the record was read are left out, so the parts never contradict each
+    other. Three queries, however long the history.
+
+    Args:
+        actor: for whom ``available`` is asked.
+        history: how many entries at most.
+        runs: how many runs at most.
+    """
+    definition = registry.of(lifecycle if lifecycle is not None else record)
+    using = record._state.db or router.db_for_read(type(record), instance=record)
+    fresh = records.read(definition, records.text_id(record), using)
+    version = records.version_of(definition, fresh)
+    record_id = records.text_id(fresh)
+    entries = TransitionLog.objects.using(using).filter(
+        lifecycle=definition.name, record_id=record_id, version__lte=version
+    )
+    owed = (
+        EffectRun.objects.using(using)
+        .filter(lifecycle=definition.name, record_id=record_id, entry__version__lte=version)
+        .select_related("entry")
+    )
+    return RecordView(
+        record=fresh,
+        state=records.state_of(definition, fresh),
+        version=version,
+        available=available(fresh, actor=actor, lifecycle=definition),
+        history=list(entries.order_by("-version")[:history]),
+        runs=list(owed.order_by("-id")[:runs]),
+    )

@@ -1,0 +1,39 @@
+"""Entries: appended with the move they record, found again by request id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lifecycle.models import CREATE, TransitionLog
+
+
+def append(entry: TransitionLog, using: str) -> TransitionLog:
+    """Writes one entry. Must stand in the transaction of the move it records, after it."""
+    entry.save(force_insert=True, using=using)
+    return entry
+
+
+def append_many(entries: Sequence[TransitionLog], using: str) -> list[TransitionLog]:
+    """Writes the entries of a batch in one statement; they come back with their ids."""
+    return list(TransitionLog.objects.using(using).bulk_create(entries))
+
+
+def find_request(lifecycle: str, record_id: str, request_id: str, using: str) -> TransitionLog | None:
+    """The entry a request id was spent on for this record. Ask under the record's lock."""
+    entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, record_id=record_id, request_id=request_id)
+    found: TransitionLog | None = entries.order_by().first()
+    return found
+
+
+def find_creation(lifecycle: str, request_id: str, using: str) -> TransitionLog | None:
+    """The entry of the record that a request id created."""
+    entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, request_id=request_id, transition=CREATE)
+    found: TransitionLog | None = entries.order_by().first()
+    return found
+
+
+def latest(lifecycle: str, record_id: str, using: str) -> TransitionLog | None:
+    """The record's newest entry, or None (adopted without one)."""
+    entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, record_id=record_id)
+    found: TransitionLog | None = entries.order_by("-version").first()
+    return found
