@@ -1,0 +1,75 @@
+"""LifecycleModel: what a user's model inherits from to have a lifecycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from django.db import models
+
+from lifecycle.models import permits
+from lifecycle.models.fields import ChangedAtField, VersionField
+from lifecycle.models.loaded import SLOT, note_refreshed, note_saved, portable
+
+
+class LifecycleModel(models.Model):
+    """Abstract. Brings the changed-at and version columns of the first `StateField`, and remembers what was loaded.
+
+    A model with other names for the two declares them with ``for_state`` and removes these:
+    ``status_changed_at = None``.
+    """
+
+    # The fields look for this mark: a historical model or a copy of a field elsewhere does not carry it.
+    _lifecycle_guards_columns = True
+
+    status_changed_at = ChangedAtField()
+    lifecycle_version = VersionField()
+
+    if TYPE_CHECKING:
+        # Attached when lifecycles are registered.
+        lifecycle: Any
+
+    class Meta:
+        abstract = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        if SLOT in state:
+            state[SLOT] = portable(self)
+        return state
+
+    @classmethod
+    def from_db(cls, db: str | None, field_names: Sequence[str], values: Sequence[Any], **kwargs: Any) -> Self:
+        instance = super().from_db(db, field_names, values, **kwargs)
+        # The sequence itself, when the row is complete: nothing is built per row (see `loaded`).
+        instance.__dict__[SLOT] = (
+            values if len(values) == len(cls._meta.concrete_fields) else dict(zip(field_names, values, strict=True))
+        )
+        return instance
+
+    def refresh_from_db(
+        self, using: str | None = None, fields: Iterable[str] | None = None, from_queryset: Any = None
+    ) -> None:
+        names = None if fields is None else list(fields)
+        super().refresh_from_db(using=using, fields=names, from_queryset=from_queryset)
+        note_refreshed(self, None if names is None else frozenset(names))
+
+    def _save_table(
+        self,
+        raw: bool = False,
+        cls: Any = None,
+        force_insert: Any = False,
+        force_update: bool = False,
+        using: str | None = None,
+        update_fields: Any = None,
+    ) -> bool:
+        # Private in Django, but the one place both save() and fixtures pass, once for each table of the instance
+        # (fixtures call Model.save_base unbound, so overriding that would not be seen).
+        arguments = (raw, cls, force_insert, force_update, using, update_fields)
+        if raw:
+            with permits.raw_save():
+                updated = super()._save_table(*arguments)  # type: ignore[misc]
+        else:
+            updated = super()._save_table(*arguments)  # type: ignore[misc]
+        note_saved(self, cls, update_fields, raw=raw)
+        return bool(updated)

@@ -1,0 +1,267 @@
+"""Record: what a row held when its instance was last read or written.
+
+The record travels in the instance's ``__dict__`` (on ``_state`` it would cost seven times the memory), so copies and
+pickles keep it. A fully loaded row keeps the very sequence of values `from_db` was given: nothing is built per row.
+It is replaced or extended by plain dicts afterwards. A value changed in place (a list inside a JSONField) is the same
+object in the record and in the instance, so such an edit cannot be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from django.db import models, router
+from django.db.models.fields.files import FieldFile
+
+if TYPE_CHECKING:
+    from lifecycle.models.fields import OwnedColumn, StateField
+
+SLOT: Final = "_lifecycle_loaded"
+
+
+class _Mark:
+    """A value no column can hold."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> str:
+        # Pickled and copied by name: an instance's record may hold UNREAD.
+        return self.name
+
+
+MISSING: Final = _Mark("MISSING")
+UNREAD: Final = _Mark("UNREAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a model's columns stand in a fully loaded row; worked out once per class."""
+
+    fields: Any
+    attnames: tuple[str, ...]
+    positions: Mapping[str, int]
+    owned: tuple[OwnedColumn, ...]
+    states: tuple[StateField, ...]
+    plain: tuple[str, ...]  # written as the instance holds them
+    rewritten: tuple[str, ...]  # their pre_save() may put another value (auto_now, files)
+    generated: frozenset[str]
+
+
+def layout_of(model: type[models.Model]) -> Layout:
+    """The layout of ``model``.
+
+    Kept on ``_meta`` and not on the class, because a child of a concrete model would inherit its parent's positions.
+    """
+    options = model._meta
+    layout: Layout | None = options.__dict__.get("_lifecycle_layout")
+    # Django replaces concrete_fields whenever a field is added: identity is enough to notice.
+    if layout is None or layout.fields is not options.concrete_fields:
+        layout = _work_out(options)
+        options.__dict__["_lifecycle_layout"] = layout
+    return layout
+
+
+def _work_out(options: Any) -> Layout:
+    from lifecycle.models.fields import OwnedColumn, StateField
+
+    fields = options.concrete_fields
+    owned = tuple(field for field in fields if isinstance(field, OwnedColumn) and field.guarded)
+    plain, rewritten = [], []
+    for field in fields:
+        simple = field in owned or type(field).pre_save is models.Field.pre_save
+        (plain if simple else rewritten).append(field.attname)
+    return Layout(
+        fields=fields,
+        attnames=tuple(field.attname for field in fields),
+        positions={field.attname: position for position, field in enumerate(fields)},
+        owned=owned,
+        states=tuple(field for field in owned if isinstance(field, StateField)),
+        plain=tuple(plain),
+        rewritten=tuple(rewritten),
+        generated=frozenset(field.attname for field in fields if field.generated),
+    )
+
+
+# Asking ------------------------------------------------------------------------------------------
+
+
+def loaded(instance: models.Model) -> Mapping[str, Any] | None:
+    """What the instance's row held when it was last read or written, by attname; None when nothing is known."""
+    record = instance.__dict__.get(SLOT)
+    if type(record) is dict:
+        return {name: value for name, value in record.items() if value is not UNREAD}
+    row = _full_row(instance, record)
+    return dict(zip(layout_of(type(instance)).attnames, row, strict=True)) if row is not None else None
+
+
+def known(instance: models.Model, attname: str) -> Any:
+    """What the row held in one column, or UNREAD."""
+    record = instance.__dict__.get(SLOT)
+    if type(record) is dict:
+        return record.get(attname, UNREAD)
+    row = _full_row(instance, record)
+    return UNREAD if row is None else row[layout_of(type(instance)).positions[attname]]
+
+
+def differs(one: Any, other: Any) -> bool:
+    """Whether two column values are not the same; values that cannot be compared (arrays) are not."""
+    if one is other:
+        return False
+    try:
+        return bool(one != other)
+    except Exception:  # noqa: BLE001 - whatever a foreign type's comparison raises, the answer is the same
+        return True
+
+
+def unsaved_edits(instance: models.Model) -> dict[str, tuple[Any, Any]]:
+    """Every concrete column whose value on the instance is not what its row held: ``{attname: (was, is)}``.
+
+    An instance that was never saved is compared with its fields' defaults. A column that was not read but has a
+    value (deferred and assigned, or set for its peers by Django) is looked up in the row, with one SELECT.
+    A generated column is never an edit; a value changed in place (JSON) is not seen.
+    """
+    record = instance.__dict__.get(SLOT)
+    if instance._state.adding and (record is None or instance._state.db is None):
+        return _edits_of_new(instance)
+    layout = layout_of(type(instance))
+    held = instance.__dict__
+    edits: dict[str, tuple[Any, Any]] = {}
+    row = None if type(record) is dict else _full_row(instance, record)
+    if row is not None:
+        for attname, was in zip(layout.attnames, row, strict=True):
+            now = held.get(attname, MISSING)
+            if now is not was and now is not MISSING and attname not in layout.generated and differs(now, was):
+                edits[attname] = (was, now)
+        return edits
+
+    before: Mapping[str, Any] = record if type(record) is dict else {}
+    unknown = []
+    for attname in layout.attnames:
+        now = held.get(attname, MISSING)
+        if now is MISSING or attname in layout.generated:
+            continue
+        was = before.get(attname, MISSING)
+        if was is MISSING:
+            unknown.append(attname)
+        elif was is not UNREAD and differs(now, was):
+            edits[attname] = (was, now)
+    if unknown and (held_by_row := read_row(instance, unknown)) is not None:
+        edits.update({name: (was, held[name]) for name, was in held_by_row.items() if differs(held[name], was)})
+    return edits
+
+
+def _edits_of_new(instance: models.Model) -> dict[str, tuple[Any, Any]]:
+    """What differs from the defaults; a default that is new each time (a UUID) says nothing."""
+    edits: dict[str, tuple[Any, Any]] = {}
+    for field in instance._meta.concrete_fields:
+        now = instance.__dict__.get(field.attname, MISSING)
+        if field.primary_key or field.generated or now is MISSING:
+            continue
+        default = field.get_default()
+        if differs(now, default) and not differs(default, field.get_default()):
+            edits[field.attname] = (default, now)
+    return edits
+
+
+def read_row(instance: models.Model, attnames: Sequence[str]) -> dict[str, Any] | None:
+    """What the row holds now in these columns (one SELECT); None when there is no row."""
+    model: Any = type(instance)
+    using = instance._state.db or router.db_for_write(model, instance=instance)
+    row: dict[str, Any] | None = model._base_manager.using(using).filter(pk=instance.pk).values(*attnames).first()
+    return row
+
+
+def _full_row(instance: models.Model, record: Any) -> Sequence[Any] | None:
+    # Anything else than a row of the right width (a forged record, a pickle from before a column was added) is
+    # no knowledge: the next save() asks the row.
+    if type(record) is tuple or type(record) is list:
+        return record if len(record) == len(layout_of(type(instance)).attnames) else None
+    return None
+
+
+# Noting ------------------------------------------------------------------------------------------
+
+
+def note_loaded(instance: models.Model, values: Mapping[str, Any]) -> None:
+    """Adds what is now known about the instance's row, by attname.
+
+    The record is replaced, never edited: copies of the instance may share it.
+    """
+    instance.__dict__[SLOT] = {**_as_dict(instance), **values}
+
+
+def note_refreshed(instance: models.Model, names: frozenset[str] | None) -> None:
+    """After `refresh_from_db`: the named fields, or all that are loaded."""
+    held = instance.__dict__
+    note_loaded(
+        instance,
+        {
+            field.attname: _comparable(held[field.attname])
+            for field in instance._meta.concrete_fields
+            if field.attname in held and (names is None or field.name in names or field.attname in names)
+        },
+    )
+
+
+def note_saved(instance: models.Model, table: Any, names: Any, *, raw: bool) -> None:
+    """After one table of the instance was written: the columns of ``table``, or those named.
+
+    A raw save (fixtures) says nothing about owned columns: it goes round the rules, so the next save() asks the row.
+    """
+    held = instance.__dict__
+    if raw and SLOT not in held:
+        return
+    record = _as_dict(instance)
+    for field in table._meta.local_concrete_fields:
+        attname = field.attname
+        if names and field.name not in names and attname not in names:
+            continue
+        if raw and getattr(field, "guarded", False):
+            continue
+        value = held.get(attname, MISSING)
+        if value is MISSING or hasattr(value, "resolve_expression"):
+            # Computed by the database: what came of it has not been read.
+            record.pop(attname, None)
+        else:
+            record[attname] = _comparable(value)
+    held[SLOT] = record
+
+
+def note_insert(instance: models.Model, layout: Layout) -> None:
+    """While a row is being inserted: all that can be known of it (`bulk_create` gives no later chance).
+
+    The other columns are marked UNREAD: written by the database or by a field's own pre_save().
+    """
+    held = instance.__dict__
+    record: dict[str, Any] = dict.fromkeys(layout.rewritten, UNREAD)
+    for attname in layout.plain:
+        value = held.get(attname, UNREAD)
+        record[attname] = UNREAD if hasattr(value, "resolve_expression") else value
+    for field in instance._meta.pk_fields:
+        if record[field.attname] is None:
+            record[field.attname] = UNREAD
+    held[SLOT] = record
+
+
+def portable(instance: models.Model) -> dict[str, Any] | None:
+    """The record by column name, for copies and pickles: they may meet a class whose columns have moved."""
+    return _as_dict(instance) if SLOT in instance.__dict__ else None
+
+
+def _as_dict(instance: models.Model) -> dict[str, Any]:
+    record = instance.__dict__.get(SLOT)
+    if type(record) is dict:
+        return dict(record)
+    row = _full_row(instance, record)
+    return dict(zip(layout_of(type(instance)).attnames, row, strict=True)) if row is not None else {}
+
+
+def _comparable(value: Any) -> Any:
+    # A FieldFile changes in place when another file is saved through it; its name does not.
+    return value.name if isinstance(value, FieldFile) else value
