@@ -1,0 +1,75 @@
+"""Every page of the documentation: its code compiles, its links lead somewhere, its tables are what the code says."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, blocks
+
+names = [page.relative_to(ROOT).as_posix() for page in PAGES]
+
+
+@pytest.mark.parametrize("name", names)
+def test_every_code_block_is_code(name: str) -> None:
+    for block in blocks(ROOT / name):
+        where = f"{name}:{block.line}"
+        try:
+            if block.language == "python":
+                ast.parse(block.text)
+            elif block.language == "json":
+                json.loads(block.text)
+            elif block.language == "toml":
+                tomllib.loads(block.text)
+        except (SyntaxError, ValueError) as error:
+            pytest.fail(f"{where}: {error}")
+        assert block.language, f"{where}: a block without a language"
+
+
+@pytest.mark.parametrize("name", names)
+def test_every_import_of_the_library_on_a_page_works(name: str) -> None:
+    for block in blocks(ROOT / name):
+        if block.language != "python":
+            continue
+        for node in ast.walk(ast.parse(block.text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lifecycle":
+                line = ast.unparse(node)
+                try:
+                    exec(line, {})
+                except ImportError as error:
+                    pytest.fail(f"{name}:{block.line}: {line}: {error}")
+
+
+@pytest.mark.parametrize("name", names)
+def test_every_link_to_a_file_leads_to_one(name: str) -> None:
+    page = ROOT / name
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
+    missing = [target for target in targets if "://" not in target and not (page.parent / target).resolve().exists()]
+    assert missing == []
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or not page.exists():
+            continue
+        reached.add(page)
+        links = re.findall(r"\]\(([^)#\s]+\.md)", page.read_text())
+        waiting.extend((page.parent / link).resolve() for link in links if "://" not in link)
+    assert sorted(set(PAGES) - reached) == []
+
+
+def test_the_generated_tables_are_what_the_code_says() -> None:
+    ran = subprocess.run(
+        [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,0 +1,72 @@
+"""What is inside the wheel, and that it works where only its dependencies are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_holds_every_file_of_the_library_and_nothing_else(wheel: Path) -> None:
+    inside = {name for name in zipfile.ZipFile(wheel).namelist() if not name.split("/")[0].endswith(".dist-info")}
+    there = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "lifecycle").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
+    }
+    assert inside == there
+    assert "lifecycle/py.typed" in inside
+    assert any(name.startswith("lifecycle/migrations/0001") for name in inside)
+
+
+def test_the_wheel_says_its_name_licence_and_dependencies(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = archive.read(name).decode()
+        assert any("licenses/LICENSE" in name for name in archive.namelist())
+    assert wheel.name.startswith("django_record_lifecycle-")
+    assert "License-Expression: BSD-3-Clause" in metadata
+    needed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
+    assert sorted(line.split()[1].split(">")[0].lower() for line in needed) == ["cattrs", "django"]
+
+
+def test_the_unpacked_wheel_migrates_a_database_where_the_project_is_not(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    program = (
+        "import sys; sys.path.insert(0, 'site')\n"
+        "import lifecycle, django\n"
+        "from django.conf import settings\n"
+        "options = {'transaction_mode': 'IMMEDIATE', 'timeout': 20}\n"
+        "database = {'ENGINE': 'django.db.backends.sqlite3', 'NAME': 'db', 'OPTIONS': options}\n"
+        "settings.configure(INSTALLED_APPS=['django.contrib.contenttypes', 'lifecycle'],\n"
+        "    DATABASES={'default': database}, USE_TZ=True)\n"
+        "django.setup()\n"
+        "from django.core.management import call_command\n"
+        "call_command('migrate', verbosity=0)\n"
+        "from lifecycle.models import EffectRun\n"
+        "print(lifecycle.__file__, EffectRun.objects.count())\n"
+    )
+    # -I: neither the working directory nor PYTHONPATH; an editable install of the checkout would come after 'site'.
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == ["site/lifecycle/__init__.py", "0"] or ran.stdout.startswith(str(tmp_path))
