@@ -1,0 +1,1 @@
+"""Definition: what a lifecycle is — declared, compiled, verified, asked."""

@@ -1,0 +1,181 @@
+"""Effect: work owed after commit, as declared."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from types import MethodType
+from typing import Any, overload
+
+from lifecycle.definition.callables import takes_owner, unwrapped
+from lifecycle.definition.declared import UNSET, Declared, given
+from lifecycle.definition.retries import Retry
+from lifecycle.definition.states import flat
+
+# The options of an effect that may be given in `effect(…)` and in `@transition.effect(…)`.
+OPTIONS = (
+    "name",
+    "retry",
+    "timeout",
+    "lease",
+    "queue",
+    "on_success",
+    "on_failure",
+    "on_dead",
+    "atomic",
+    "stay_bound",
+    "delay",
+)
+
+
+class Effect(Declared):
+    """Work as declared; on an instance of the lifecycle it is the bound method it was written as.
+
+    ``name`` is the stable key stored in rows: the option, else the attribute's name.
+    """
+
+    word = "effect"
+    function: Callable[..., Any]
+    on: tuple[Any, ...]
+    on_enter: tuple[Any, ...]
+
+    def __init__(
+        self,
+        function: Any,
+        *,
+        on: tuple[Any, ...] = (),
+        on_enter: tuple[Any, ...] = (),
+        options: Mapping[str, Any],
+        unknown: Mapping[str, Any],
+    ) -> None:
+        plain = unwrapped(function)
+        self._fill(
+            function=plain,
+            on=on,
+            on_enter=on_enter,
+            options=dict(options),
+            unknown=dict(unknown),
+            name=options.get("name") or getattr(plain, "__name__", ""),
+            attribute="",
+            __doc__=getattr(plain, "__doc__", None),
+            __wrapped__=plain,
+        )
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        if not self.attribute:
+            self._fill(attribute=name, name=self.options.get("name") or name)
+
+    def with_function(self, function: Any) -> Effect:
+        """The same wiring and options on an overriding function."""
+        made = Effect(function, on=self.on, on_enter=self.on_enter, options=self.options, unknown=self.unknown)
+        made._fill(attribute=self.attribute, name=self.name)
+        return made
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Effect: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        return MethodType(self.function, instance) if takes_owner(self.function) else self.function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+def owe(
+    function: Any,
+    *,
+    on: tuple[Any, ...] = (),
+    on_enter: tuple[Any, ...] = (),
+    options: Mapping[str, Any],
+    unknown: Mapping[str, Any],
+) -> Effect:
+    """Makes a function an effect; one that is an effect already gets further owners and options."""
+    if isinstance(function, Effect):
+        return Effect(
+            function.function,
+            on=(*function.on, *on),
+            on_enter=(*function.on_enter, *on_enter),
+            options={**function.options, **options},
+            unknown={**function.unknown, **unknown},
+        )
+    return Effect(function, on=on, on_enter=on_enter, options=options, unknown=unknown)
+
+
+@overload
+def effect(function: Callable[..., Any], /) -> Effect: ...
+@overload
+def effect(
+    function: None = None,
+    /,
+    *,
+    on: Any = (),
+    on_enter: Any = (),
+    name: str = ...,
+    retry: Retry = ...,
+    timeout: dt.timedelta = ...,
+    lease: dt.timedelta = ...,
+    queue: str = ...,
+    on_success: Any = ...,
+    on_failure: Any = ...,
+    on_dead: Any = ...,
+    atomic: bool = ...,
+    stay_bound: bool = ...,
+    delay: dt.timedelta = ...,
+) -> Callable[[Callable[..., Any]], Effect]: ...
+def effect(
+    function: Any = None,
+    /,
+    *,
+    on: Any = (),
+    on_enter: Any = (),
+    name: str = UNSET,
+    retry: Retry = UNSET,
+    timeout: dt.timedelta = UNSET,
+    lease: dt.timedelta = UNSET,
+    queue: str = UNSET,
+    on_success: Any = UNSET,
+    on_failure: Any = UNSET,
+    on_dead: Any = UNSET,
+    atomic: bool = UNSET,
+    stay_bound: bool = UNSET,
+    delay: dt.timedelta = UNSET,
+    **unknown: Any,
+) -> Any:
+    """Declares work that is owed by transitions or by entering a state, and done after commit.
+
+    Args:
+        on: the transitions that owe it, as objects or names.
+        on_enter: the states whose entering owes it; such a run is bound to the stay.
+        name: the stable key stored in rows (default: the attribute's name).
+        retry: when a failed attempt is followed by another (default: one attempt).
+        timeout: how long one attempt may take (default: 60 seconds).
+        lease: how long a worker's claim lasts without a heartbeat; longer than ``timeout``.
+        queue: the queue it waits in (default: the lifecycle's).
+        on_success: the transition its result fires.
+        on_failure: the transition its final failure fires.
+        on_dead: the transition fired when every start crashed (default: ``on_failure``).
+        atomic: True for work that writes only this database and commits together with its finish.
+        stay_bound: whether the end of the stay cancels it (default: True for ``on_enter``, False for ``on``).
+        delay: how long after the commit it becomes due.
+    """
+    options = given(
+        name=name,
+        retry=retry,
+        timeout=timeout,
+        lease=lease,
+        queue=queue,
+        on_success=on_success,
+        on_failure=on_failure,
+        on_dead=on_dead,
+        atomic=atomic,
+        stay_bound=stay_bound,
+        delay=delay,
+    )
+
+    def decorate(wrapped: Any) -> Effect:
+        return owe(wrapped, on=tuple(flat(on)), on_enter=tuple(flat(on_enter)), options=options, unknown=unknown)
+
+    return decorate if function is None else decorate(function)
