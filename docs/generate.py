@@ -92,9 +92,9 @@ def reported(path: Path) -> Iterator[tuple[str, str]]:
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
             for node in ast.walk(function):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    if re.fullmatch(r"lifecycle\.[EW]\d{3}", node.value):
-                        yield node.value, sentence(ast.get_docstring(function) or "")
+                named = isinstance(node, ast.Constant) and re.fullmatch(r"lifecycle\.[EW]\d{3}", str(node.value))
+                if named:
+                    yield named[0], sentence(ast.get_docstring(function) or "")
 
 
 def meta() -> str:
@@ -177,7 +177,7 @@ def first_line(subject: Any) -> str:
 
 
 def sentence(text: str) -> str:
-    return " ".join(text.split("\n\n")[0].split())
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def tables() -> dict[str, Callable[[], str]]:
