@@ -1,0 +1,47 @@
+"""lifecycle_tick: one pass over what time or an accident left undone; for cron, and for looking."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from lifecycle.sweeps.tick import AliasReport, tick
+
+
+class Command(BaseCommand):
+    help = (
+        "Make one pass: take back runs of lost workers, fire due timeouts and deadlines, retry follow-ups, wake "
+        "workers for queues with due runs, delete old runs. Celery workers and lifecycle_worker do this by themselves; "
+        "this command is for cron and for looking. It may run at any time beside them: where it is not time yet it does "
+        "nothing. Exits with 1 when a part failed."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--force", action="store_true", help="Make the pass now, even if it is not time yet.")
+        parser.add_argument("--using", metavar="ALIAS", help="Only this database. Default: all that hold our tables.")
+        parser.add_argument("--format", choices=["text", "json"], default="text", help="How to print what was done.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        report = tick(using=options["using"], force=options["force"])
+        if options["format"] == "json":
+            self.stdout.write(json.dumps([asdict(alias) for alias in report.aliases], default=str))
+        else:
+            for alias in report.aliases:
+                self.stdout.write("\n".join(_lines(alias)))
+        if report.failures:
+            raise CommandError("\n".join(report.failures))
+
+
+def _lines(alias: AliasReport) -> list[str]:
+    if not alias.ran:
+        return [f"{alias.using}: not time yet (--force ticks anyway)"]
+    lines = [f"{alias.using}:"]
+    for part in alias.parts:
+        facts = ", ".join(f"{name} {value}" for name, value in part.facts.items())
+        more = ", more is left" if part.more else ""
+        lines.append(f"  {part.name.replace('_', ' '):<18} {part.done:>6}{more}{'  ' + facts if facts else ''}")
+    return lines

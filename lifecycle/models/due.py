@@ -1,0 +1,187 @@
+"""Due: the queries for what time has made due — each ordered as its index, each costing what is due, not what waits."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import connections, models
+from django.db.models import Count, Exists, F, OuterRef, Q, Value
+from django.db.models.functions import Cast, Concat, Substr
+from django.utils import timezone
+
+from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, Definition
+from lifecycle.models.effect_run import EffectRun, FollowUp, RunStatus
+from lifecycle.models.trigger_hold import TriggerHold
+
+DUE_AT = "_lifecycle_due_at"
+
+
+class Literal(Value):
+    """A value written into the SQL text: SQLite uses a partial index only when it can read the condition there."""
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        # Only names of our own enums come here; they hold no quotes.
+        return f"'{self.value}'", []
+
+
+def _queued(using: str) -> Any:
+    return EffectRun.objects.using(using).filter(status=Literal(RunStatus.QUEUED.value))
+
+
+# Runs -------------------------------------------------------------------------------------------
+
+
+def work_for(workers: int, queue: str, using: str, now: Any) -> bool:
+    """Whether a queue holds due runs for so many workers at once. ``now`` is a moment or the database's own clock."""
+    ids = _queued(using).filter(queue=queue, available_at__lte=now).order_by("available_at", "id").values("id")
+    return len(ids[:workers]) == workers
+
+
+def queue_heads(using: str) -> Iterator[tuple[str, dt.datetime]]:
+    """Each queue with queued runs, and when its first one is (or was) due.
+
+    Hops from queue to queue along the index: one step each, however many runs a queue holds.
+    """
+    row = _queued(using).order_by("queue", "available_at", "id").values_list("queue", "available_at").first()
+    while row is not None:
+        yield row
+        rest = _queued(using).filter(queue__gt=row[0]).order_by("queue", "available_at", "id")
+        row = rest.values_list("queue", "available_at").first()
+
+
+def pending_follow_ups(using: str, now: dt.datetime, after: tuple[dt.datetime, int] | None = None) -> Any:
+    """Runs whose outcome is recorded and whose follow-up is due for another try, longest due first."""
+    rows = EffectRun.objects.using(using).filter(
+        follow_up=Literal(FollowUp.PENDING.value), follow_up_due_at__lte=now
+    )  # fmt: skip
+    return _beyond(rows.order_by("follow_up_due_at", "id"), "follow_up_due_at", after)
+
+
+# Triggers ---------------------------------------------------------------------------------------
+
+
+def timeouts(
+    definition: Definition,
+    timeout: CompiledTimeout,
+    state: str,
+    *,
+    changed_before: dt.datetime,
+    now: dt.datetime,
+    using: str,
+    after: tuple[Any, Any] | None = None,
+) -> Any:
+    """Records that have stayed in ``state`` since before a moment and are not held, longest stay first.
+
+    One state at a time: only then is the index on (state, changed_at) also the order.
+    Yields rows ``(pk, version, changed_at)``.
+    """
+    changed_at = definition.changed_at_field
+    rows = definition.model._base_manager.using(using).filter(
+        **{definition.state_field: state, f"{changed_at}__lt": changed_before}
+    )
+    rows = rows.exclude(Exists(_holds(definition, timeout.name, now, using)))
+    rows = rows.order_by(changed_at, "pk").values_list("pk", definition.version_field, changed_at)
+    return _beyond(rows, changed_at, after)
+
+
+def deadlines(
+    definition: Definition,
+    deadline: CompiledDeadline,
+    state: str,
+    *,
+    now: dt.datetime,
+    using: str,
+    after: tuple[Any, Any] | None = None,
+) -> Any:
+    """Records in ``state`` whose date has come and that are not held for it, earliest date first.
+
+    A hold counts only for dates up to its own time: when the date is moved on, the new one is not held up.
+    Yields rows ``(pk, version, date)``.
+    """
+    at = F(deadline.at) if isinstance(deadline.at, str) else deadline.at
+    rows = definition.model._base_manager.using(using).filter(**{definition.state_field: state})
+    rows = rows.annotate(**{DUE_AT: at})
+    moment: Any = now
+    if _is_plain_date(rows.query.annotations[DUE_AT].output_field):
+        moment = timezone.localdate(now)
+    rows = rows.filter(**{f"{DUE_AT}__lte": moment})
+    holds = _holds(definition, deadline.name, now, using).filter(updated_at__gte=OuterRef(DUE_AT))
+    rows = rows.exclude(Exists(holds)).order_by(DUE_AT, "pk")
+    return _beyond(rows.values_list("pk", definition.version_field, DUE_AT), DUE_AT, after)
+
+
+def _is_plain_date(field: Any) -> bool:
+    return isinstance(field, models.DateField) and not isinstance(field, models.DateTimeField)
+
+
+def _holds(definition: Definition, trigger: str, now: dt.datetime, using: str) -> Any:
+    """The holds that keep this trigger from being asked again for the outer row's stay."""
+    return TriggerHold.objects.using(using).filter(
+        lifecycle=definition.name,
+        trigger=trigger,
+        record_id=_text_id(definition.model, using),
+        version=OuterRef(definition.version_field),
+        retry_at__gt=now,
+    )
+
+
+def _text_id(model: Any, using: str) -> Any:
+    """The outer row's key as history and holds name it."""
+    key = model._meta.pk
+    while key.remote_field is not None:  # multi-table inheritance: the key is a link to the parent's
+        key = key.target_field
+    text = Cast(OuterRef("pk"), models.CharField())
+    if isinstance(key, models.UUIDField) and not connections[using].features.has_native_uuid_field:
+        # The database keeps 32 bare digits; Python writes them with dashes.
+        groups = [Substr(text, start, length) for start, length in ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))]
+        return Concat(*[piece for group in groups for piece in (group, Value("-"))][:-1])
+    return text
+
+
+def _beyond(rows: Any, order: str, after: tuple[Any, Any] | None) -> Any:
+    """Only what comes after this (order, pk): the rest of a pass. The next pass starts from the beginning again."""
+    if after is None:
+        return rows
+    value, pk = after
+    return rows.filter(Q(**{f"{order}__gte": value}), Q(**{f"{order}__gt": value}) | Q(pk__gt=pk))
+
+
+# Gauges -----------------------------------------------------------------------------------------
+
+# Counting stops here: "at least so many" says as much, and a backlog must not slow the pass that works on it.
+COUNT_LIMIT = 10_000
+
+
+def quick_counts(using: str, now: dt.datetime) -> dict[str, int]:
+    """Counts that a partial index answers."""
+    runs = EffectRun.objects.using(using)
+    leased = runs.filter(lease_until__isnull=False)
+    pending = runs.filter(follow_up=Literal(FollowUp.PENDING.value), follow_up_due_at__isnull=False)
+    return {
+        "due": sum(
+            _at_most(_queued(using).filter(queue=queue, available_at__lte=now), "available_at")
+            for queue, first in list(queue_heads(using))
+            if first <= now
+        ),
+        "running": _at_most(leased, "lease_until"),
+        "lease_expired": _at_most(leased.filter(lease_until__lt=now), "lease_until"),
+        "follow_ups_pending": _at_most(pending, "follow_up_due_at"),
+        "held": _at_most(TriggerHold.objects.using(using), "pk"),
+    }
+
+
+def slow_counts(using: str) -> dict[str, int]:
+    """Counts that read the whole table."""
+    runs = EffectRun.objects.using(using)
+    stuck = runs.aggregate(
+        dead=Count("id", filter=Q(status=RunStatus.DEAD)),
+        failed=Count("id", filter=Q(status=RunStatus.FAILED)),
+        follow_ups_abandoned=Count("id", filter=Q(follow_up=FollowUp.ABANDONED)),
+    )
+    return {name: int(count) for name, count in stuck.items()}
+
+
+def _at_most(rows: Any, order: str) -> int:
+    return int(rows.order_by(order).values(order)[:COUNT_LIMIT].count())

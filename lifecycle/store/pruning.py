@@ -1,0 +1,66 @@
+"""Pruning: finished runs are deleted after a while; entries, abandoned follow-ups and held leases never are."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Q
+
+from lifecycle.models import EffectRun, FollowUp, RunStatus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retention:
+    """How long finished runs are kept; None: for ever."""
+
+    succeeded: dt.timedelta | None
+    failed: dt.timedelta | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """What one batch did: how many runs it deleted, and the id to go on from (None: the end is reached)."""
+
+    deleted: int
+    go_on_from: int | None
+
+
+def prune(
+    retention: Retention, now: dt.datetime, using: str, *, after_id: int = 0, size: int = 500, delete: bool = True
+) -> Window:
+    """Looks at the next ``size`` runs in the order of their ids and deletes those that are old enough.
+
+    By id, because ids grow with age and no index on ``finished_at`` has to be paid for by every finish. The end is
+    reached at the first window that begins too young. Safe to run twice at once.
+    """
+    rows = EffectRun.objects.using(using)
+    window = list(rows.filter(pk__gt=after_id).order_by("pk").values_list("pk", "created_at")[:size])
+    youngest = _youngest(retention, now)
+    if not window or youngest is None or window[0][1] > youngest:
+        return Window(deleted=0, go_on_from=None)
+    old = rows.filter(pk__gt=after_id, pk__lte=window[-1][0]).filter(_prunable(retention, now))
+    if delete:
+        with transaction.atomic(using=using):
+            _, by_model = old.delete()
+        deleted = by_model.get(EffectRun._meta.label, 0)
+    else:
+        deleted = old.count()
+    return Window(deleted=deleted, go_on_from=window[-1][0] if len(window) == size else None)
+
+
+def _prunable(retention: Retention, now: dt.datetime) -> Q:
+    old = Q(pk__in=[])
+    if retention.succeeded is not None:
+        good = [RunStatus.SUCCEEDED, RunStatus.CANCELLED]
+        old |= Q(status__in=good, finished_at__lt=now - retention.succeeded)
+    if retention.failed is not None:
+        old |= Q(status__in=[RunStatus.FAILED, RunStatus.DEAD], finished_at__lt=now - retention.failed)
+    return old & ~Q(follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED])
+
+
+def _youngest(retention: Retention, now: dt.datetime) -> dt.datetime | None:
+    """No run made after this moment can be old enough."""
+    ages = [age for age in (retention.succeeded, retention.failed) if age is not None]
+    return now - min(ages) if ages else None

@@ -1,0 +1,73 @@
+"""Ticks: the gates — rows that let one caller per interval through — and what the last pass found."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import connections, models, transaction
+
+from lifecycle import clock
+from lifecycle.models import Tick
+from lifecycle.store import timing
+
+TABLE = Tick._meta.db_table
+
+# One statement that makes the row, or moves the gate when it is time, and says whether it did.
+_TAKE = f"""
+INSERT INTO {TABLE} (name, next_at, last_started_at, counts) VALUES (%s, {{then}}, {{now}}, '{{{{}}}}')
+ON CONFLICT (name) DO UPDATE SET next_at = excluded.next_at, last_started_at = excluded.last_started_at
+WHERE {TABLE}.next_at <= excluded.last_started_at OR %s
+RETURNING name
+"""  # noqa: S608 the table's name is ours
+
+
+def take(name: str, every: dt.timedelta, using: str, *, force: bool = False) -> bool:
+    """Takes a turn: moves the gate forward by one interval if it is time, and says whether this caller did.
+
+    One statement, committed at once when the caller holds no transaction; so nobody waits for the work that follows and
+    a caller that dies with it blocks nobody. ``force`` takes the turn whatever the time.
+    """
+    connection = connections[using]
+    if connection.vendor not in ("postgresql", "sqlite"):
+        return _take_in_steps(name, every, using, force)
+    moment = clock.overridden()
+    if connection.vendor == "postgresql" and moment is None:
+        now, then, times = "clock_timestamp()", "clock_timestamp() + %s", [every]
+    else:
+        moment = moment or clock.now()
+        adapt = connection.ops.adapt_datetimefield_value
+        now, then, times = "%s", "%s", [adapt(moment + every), adapt(moment)]
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE.format(now=now, then=then), [name, *times, force])
+        return bool(cursor.fetchall())
+
+
+def _take_in_steps(name: str, every: dt.timedelta, using: str, force: bool) -> bool:
+    """The same where an upsert takes no condition: look and move, and make the row when it was not there."""
+    now = timing.in_statement(using) or clock.now()
+    gate = Tick.objects.using(using).filter(name=name)
+    due = gate if force else gate.filter(next_at__lte=now)
+    if due.update(next_at=now + every, last_started_at=now):
+        return True
+    if gate.exists():
+        return False
+    moment = timing.now(using)
+    with transaction.atomic(using=using):
+        made = Tick.objects.using(using).bulk_create(
+            [Tick(name=name, next_at=moment, last_started_at=None)], ignore_conflicts=True
+        )
+    return bool(made) and bool(gate.filter(next_at__lte=moment).update(next_at=moment + every, last_started_at=moment))
+
+
+def finish(name: str, counts: Mapping[str, Any], using: str) -> None:
+    """Notes the end of a pass and what it counted."""
+    now: Any = timing.in_statement(using) or clock.now()
+    Tick.objects.using(using).filter(name=name).update(last_finished_at=now, counts=dict(counts))
+
+
+def read(name: str, using: str) -> Tick | None:
+    """The gate's row, or None when nobody has ever ticked here."""
+    found: models.QuerySet[Tick] = Tick.objects.using(using).filter(name=name)
+    return found.first()

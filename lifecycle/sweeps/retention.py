@@ -1,0 +1,32 @@
+"""Retention: finished runs older than the project wants to keep."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from lifecycle import conf
+from lifecycle.store import pruning, timing
+from lifecycle.store.pruning import Retention
+from lifecycle.sweeps.passes import Pass
+
+BATCH = 500
+EVERY = dt.timedelta(minutes=10)
+
+
+def run_once(turn: Pass, *, after_id: int = 0, retention: Retention | None = None, delete: bool = True) -> None:
+    """Deletes in batches by id while time remains; ``facts["after_id"]`` is where the next pass goes on (0: anew)."""
+    kept = retention or configured()
+    now = timing.now(turn.using)
+    turn.facts["after_id"] = after_id
+    while turn.has_time():
+        window = pruning.prune(kept, now, turn.using, after_id=turn.facts["after_id"], size=BATCH, delete=delete)
+        turn.done += window.deleted
+        turn.facts["after_id"] = window.go_on_from or 0
+        if window.go_on_from is None:
+            return
+
+
+def configured() -> Retention:
+    """What the settings say."""
+    options = conf.options()
+    return Retention(succeeded=options.retain_succeeded, failed=options.retain_failed)
