@@ -1,0 +1,93 @@
+"""Connection: what a worker does when its database connection breaks or goes away."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import InterfaceError, OperationalError, connections
+
+from lifecycle import clock
+
+log = logging.getLogger("lifecycle.execution")
+T = TypeVar("T")
+
+BROKEN = (OperationalError, InterfaceError)
+_SLICE = 0.1
+_LONGEST = 5.0
+
+
+def mend(using: str) -> None:
+    """Lets go of a connection that no longer answers, so that the next statement opens another."""
+    connection = connections[using]
+    if not connection.in_atomic_block:
+        connection.errors_occurred = True  # ask it, do not believe it
+        _quietly(connection.close_if_unusable_or_obsolete, connection)
+
+
+def refresh(using: str) -> None:
+    """Between runs: lets go of a connection that had errors, is too old, or was left in another mode by an effect.
+
+    Never inside a transaction: a test's, or somebody's who drains inside theirs.
+    """
+    connection = connections[using]
+    if not connection.in_atomic_block:
+        _quietly(connection.close_if_unusable_or_obsolete, connection)
+
+
+def discard_interrupted() -> None:
+    """After an effect was interrupted no connection of this thread can be trusted: it may be in mid-statement (P23)."""
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            _quietly(connection.close, connection)
+
+
+def discard(using: str) -> None:
+    """Closes the connection, whatever state it is in."""
+    _quietly(connections[using].close, connections[using])
+
+
+def until_answered(work: Callable[[], T], recover: Callable[[], T | None], using: str, seconds: float) -> T:
+    """Does protocol work through a database outage: waits with jitter, opens a new connection, looks, does it again.
+
+    Args:
+        work: the write.
+        recover: asked after each outage, for the first one's commit may have happened: its answer, or None to repeat.
+        using: the database.
+        seconds: for how long; then the error is raised.
+    """
+    if connections[using].in_atomic_block:  # nobody but the owner of that transaction can repair it
+        return work()
+    until = clock.monotonic() + seconds
+    broken = 0
+    while True:
+        try:
+            answer = recover() if broken else None
+            return work() if answer is None else answer
+        except BROKEN as error:
+            broken += 1
+            discard(using)
+            if clock.monotonic() >= until:
+                raise
+            log.warning("The database '%s' does not answer, trying again: %s", using, error)
+            pause(broken, lambda: clock.monotonic() >= until)
+
+
+def pause(failures: int, stop: Callable[[], bool]) -> None:
+    """Waits longer after each failure, never the same for two workers, and no longer than until ``stop``."""
+    seconds = min(0.05 * 2 ** min(failures, 10), _LONGEST) * random.uniform(0.5, 1.5)  # noqa: S311 jitter, no secret
+    until = clock.monotonic() + seconds
+    waiting = threading.Event()
+    while not stop() and (left := until - clock.monotonic()) > 0:
+        waiting.wait(min(left, _SLICE))
+
+
+def _quietly(close: Callable[[], None], connection: object) -> None:
+    try:
+        close()
+    except Exception:
+        log.debug("A connection could not be closed.", exc_info=True)
+        connection.connection = None  # type: ignore[attr-defined]

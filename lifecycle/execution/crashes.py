@@ -1,0 +1,88 @@
+"""Crash: a worker that went down with a run in its hands; the run starts again, a few times at most."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from lifecycle import conf, registry
+from lifecycle.definition.compiled import Definition
+from lifecycle.execution import finishing
+from lifecycle.execution.finishing import Start
+from lifecycle.models import EffectRun
+from lifecycle.store import effect_runs, outcomes, timing
+from lifecycle.store.claims import ClaimedRun
+from lifecycle.store.outcomes import Crash
+
+_LONGEST = dt.timedelta(hours=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakenBack:
+    """What one pass found: runs queued again, runs that are dead now, and whether more may be waiting."""
+
+    queued: int = 0
+    dead: int = 0
+    more: bool = False
+
+
+def take_back(using: str, limit: int = 200) -> TakenBack:
+    """Takes runs whose lease is over from their lost workers, in one transaction; acts only on what its UPDATE got.
+
+    Safe to run twice and in parallel. ``on_dead`` is owed as a pending follow-up; the sweep over those fires it.
+    """
+    queued = dead = 0
+    with transaction.atomic(using=using):
+        now = timing.now(using)
+        expired = outcomes.lock_expired(now, using, limit)
+        for run in expired:
+            crash = _crash(run, now)
+            if not outcomes.crash(run, crash, now, using):
+                continue
+            if crash.available_at is not None:
+                queued += 1
+            else:
+                dead += 1
+                _after_death(run, now, using)
+    return TakenBack(queued=queued, dead=dead, more=len(expired) == limit)
+
+
+def give_back(start: Start) -> None:
+    """The same by the worker itself, when its process is told to end in the middle of an effect."""
+    using = start.using
+    with transaction.atomic(using=using):
+        now = timing.now(using)
+        crash = _crash(start.held, now)
+        if outcomes.interrupted(start.held, crash, now, using) and crash.available_at is None:
+            _after_death(start.held, now, using)
+
+
+def _crash(run: EffectRun | ClaimedRun, now: dt.datetime) -> Crash:
+    crashes = run.crashes + 1
+    text = f"The worker {run.leased_by or '(unknown)'} was lost in start {run.attempts + crashes}."
+    if crashes < run.max_crashes:
+        pause = min(conf.options().crash_backoff * 2 ** min(crashes - 1, 20), _LONGEST)
+        return Crash(available_at=now + pause, error=text)
+    return Crash(available_at=None, error=text, follow_up=_is_followed(run))
+
+
+def _is_followed(run: EffectRun | ClaimedRun) -> bool:
+    """Whether death is followed by a transition; a process that does not know the effect leaves that to one that does."""
+    definition = registry.find(run.lifecycle)
+    effect = definition.effects.get(run.effect) if definition is not None else None
+    return effect is None or effect.on_dead is not None
+
+
+def _after_death(run: EffectRun | ClaimedRun, now: dt.datetime, using: str) -> None:
+    definition = registry.find(run.lifecycle)
+    _remind_again(run, definition, now, using)
+    finishing.announce(run, definition, using, dead=True)
+
+
+def _remind_again(run: EffectRun | ClaimedRun, definition: Definition | None, now: dt.datetime, using: str) -> None:
+    # Whether the stay lasts is asked when the next one is claimed; the record is not locked here.
+    reminder = definition.reminders.get(run.reminder) if definition is not None and run.reminder else None
+    if reminder is not None and reminder.repeat is not None:
+        effect_runs.owe([finishing.next_reminder(run, reminder.repeat, now)], using)

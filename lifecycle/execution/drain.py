@@ -1,0 +1,235 @@
+"""Drain: does what is due in a queue, one run after another, until nothing is or its budget is spent."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.db import connections
+
+from lifecycle import clock, conf
+from lifecycle.exceptions import LeaseLost
+from lifecycle.execution import attempts, connecting, points
+from lifecycle.store import aliases, claims
+from lifecycle.store.claims import ClaimedRun, Wanted
+
+log = logging.getLogger("lifecycle.execution")
+
+# The watermark hides rows that were committed late; so often a look without it finds them.
+WATERMARK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrainReport:
+    """How many runs were started, and whether more are due."""
+
+    done: int
+    more: bool
+
+
+def drain(
+    queue: str = "default",
+    *,
+    using: str | Sequence[str] | None = None,
+    seconds: float | None = None,
+    runs: int | None = None,
+    stop: Callable[[], bool] | None = None,
+    between: Callable[[], object] | None = None,
+) -> DrainReport:
+    """Does due runs of one queue here and now.
+
+    Args:
+        queue: the queue's name.
+        using: an alias or several; default: every database that holds the library's tables.
+        seconds: for so long new runs are started (default: ``DRAIN_SECONDS``).
+        runs: so many are started at most (default: ``DRAIN_RUNS``).
+        stop: asked between runs; True ends the drain after the current run.
+        between: called before every run from the second on; what it raises is logged.
+
+    Returns:
+        What was done. No run's failure ends the drain; nor does a lost connection, which is waited for.
+    """
+    options = conf.options()
+    budget = Budget(
+        seconds=options.drain_seconds if seconds is None else seconds,
+        runs=options.drain_runs if runs is None else runs,
+        stop=stop,
+    )
+    names = aliases.with_our_tables() if using is None else [using] if isinstance(using, str) else list(using)
+    more = False
+    for name in names:
+        more = _Drain(name, queue, budget, between).run() or more
+    return DrainReport(done=budget.done, more=more)
+
+
+class Budget:
+    """What one drain may still do."""
+
+    def __init__(self, seconds: float, runs: int, stop: Callable[[], bool] | None) -> None:
+        self.until = clock.monotonic() + seconds
+        self.runs = runs
+        self.done = 0
+        self._stop = stop
+
+    @property
+    def spent(self) -> bool:
+        """Whether no further run may be started."""
+        return self.done >= self.runs or clock.monotonic() >= self.until or self.stopping()
+
+    def stopping(self) -> bool:
+        """Whether the worker was told to end."""
+        return self._stop is not None and self._stop()
+
+
+class _Drain:
+    """One queue of one database."""
+
+    def __init__(self, using: str, queue: str, budget: Budget, between: Callable[[], object] | None) -> None:
+        self.using = using
+        self.queue = queue
+        self.budget = budget
+        self.between = between
+        self.claims = claims.for_alias(using)
+        self.watermark = Watermark()
+        self.broken = 0
+
+    def run(self) -> bool:
+        """Drains; answers whether more is due."""
+        held: ClaimedRun | None = None
+        while True:
+            if held is None:
+                if self.budget.spent:
+                    return self._more()
+                held = self._claim()
+                if held is None:
+                    if not self.broken:
+                        return False
+                    continue
+            held = self._one(held)
+
+    def _one(self, held: ClaimedRun) -> ClaimedRun | None:
+        """Starts one claimed run; answers the next if it is claimed already."""
+        points.reach("after_claim")
+        if self.budget.done:
+            self._call_between()
+            if self.budget.stopping():
+                self._release(held)
+                return None
+        self.budget.done += 1
+        following = None
+        try:
+            following = attempts.perform(held, self.using, self._wanted)
+        except LeaseLost as error:
+            log.info("%s", error)
+        except Exception as error:
+            if connections[self.using].in_atomic_block and isinstance(error, connecting.BROKEN):
+                raise
+            log.exception("%s could not be reported; its lease will end.", held)
+            self._cannot_go_on(error)
+        if following is not None:
+            self.watermark.seen(following)
+        elif not connections[self.using].in_atomic_block:
+            connecting.refresh(self.using)
+        return following
+
+    def _wanted(self) -> Wanted | None:
+        """The next run as it is asked for right before the current one is finished."""
+        if self.budget.spent:
+            return None
+        return Wanted(queue=self.queue, worker=worker_id(), watermark=self.watermark.value())
+
+    def _claim(self) -> ClaimedRun | None:
+        """Claims; None when nothing is due, or (``broken``) when the database does not answer."""
+        try:
+            watermark = self.watermark.value()
+            held = self.claims.claim(Wanted(queue=self.queue, worker=worker_id(), watermark=watermark))
+            if held is None and watermark is not None:
+                self.watermark.drop()
+                held = self.claims.claim(Wanted(queue=self.queue, worker=worker_id()))
+        except connecting.BROKEN as error:
+            if connections[self.using].in_atomic_block:
+                raise
+            log.warning("The database '%s' does not answer: %s", self.using, error)
+            self._cannot_go_on(error)
+            return None
+        self.broken = 0
+        if held is not None:
+            self.watermark.seen(held)
+        return held
+
+    def _release(self, held: ClaimedRun) -> None:
+        try:
+            self.claims.release(held)
+        except connecting.BROKEN:
+            log.warning("%s could not be released; its lease will end.", held)
+
+    def _more(self) -> bool:
+        try:
+            return self.claims.due(self.queue)
+        except connecting.BROKEN:
+            connecting.discard(self.using)
+            return True
+
+    def _call_between(self) -> None:
+        if self.between is None:
+            return
+        try:
+            self.between()
+        except Exception:
+            log.exception("What a drain calls between runs failed.")
+
+    def _cannot_go_on(self, error: Exception) -> None:
+        """Closes a broken connection and waits a little, longer each time; the next claim opens another."""
+        self.watermark.drop()
+        if isinstance(error, connecting.BROKEN):
+            self.broken += 1
+            connecting.discard(self.using)
+            connecting.pause(self.broken, lambda: self.budget.spent)
+
+
+class Watermark:
+    """Where a drain's last claim was in the index, so that the next does not walk over what was claimed before."""
+
+    def __init__(self) -> None:
+        self._run: ClaimedRun | None = None
+        self._since = clock.monotonic()
+
+    def seen(self, run: ClaimedRun) -> None:
+        """Moves on."""
+        self._run = run
+
+    def drop(self) -> None:
+        """Looks at everything again."""
+        self._run = None
+        self._since = clock.monotonic()
+
+    def value(self) -> dt.datetime | None:
+        """The moment from which on to look, or None."""
+        if clock.monotonic() - self._since >= WATERMARK_SECONDS:
+            self.drop()
+        return self._run.available_at if self._run is not None else None
+
+
+_worker: str | None = None
+
+
+def worker_id() -> str:
+    """Who claims: host, process, and a number that tells two processes of one name apart. For people only."""
+    global _worker  # noqa: PLW0603 one name per process, forgotten after a fork
+    if _worker is None:
+        _worker = f"{socket.gethostname()[:100]}:{os.getpid()}:{secrets.token_hex(4)}"
+    return _worker
+
+
+def _forget_after_fork() -> None:
+    global _worker  # noqa: PLW0603 see worker_id
+    _worker = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)

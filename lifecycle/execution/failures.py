@@ -1,0 +1,167 @@
+"""Failure: why a start did not succeed, put into words that any database stores, and whether it is tried again."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+from lifecycle import conf, payloads
+from lifecycle.definition.compiled import CompiledEffect
+from lifecycle.definition.outcomes import Fail, Permanent, RetryAt
+from lifecycle.exceptions import InvalidPayload
+from lifecycle.execution.alarms import TimedOut
+from lifecycle.models import EffectAttempt
+from lifecycle.store.claims import ClaimedRun
+from lifecycle.store.outcomes import Failure
+
+log = logging.getLogger("lifecycle.execution")
+
+TEXT_LIMIT = 2_000
+TRACEBACK_LIMIT = 20_000
+_FRAMES = 50
+_CHAIN = 5
+
+
+class InvalidResult(Exception):
+    """What the effect returned cannot be stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What becomes of a failed start: tried again ``after`` so long or ``at`` a moment; neither: failed for good."""
+
+    failure: Failure
+    again_after: dt.timedelta | None = None
+    again_at: dt.datetime | None = None
+
+    def due(self, now: dt.datetime) -> dt.datetime | None:
+        """When the next attempt is due, or None."""
+        if self.again_at is not None:
+            return max(self.again_at, now)
+        return now + self.again_after if self.again_after is not None else None
+
+
+def judge(error: BaseException, held: ClaimedRun, effect: CompiledEffect) -> Verdict:
+    """Decides about a failed start. Never raises, whatever the error is."""
+    failure = _describe(error, effect)
+    failed = held.attempts + 1
+    if failed >= held.max_attempts or not _may_be_retried(error, effect):
+        return Verdict(failure=failure)
+    if isinstance(error, RetryAt):
+        moment = _moment(error.when)
+        if isinstance(moment, dt.datetime):
+            return Verdict(failure=failure, again_at=moment)
+        if moment is not None:
+            return Verdict(failure=failure, again_after=moment)
+    return Verdict(failure=failure, again_after=effect.retry.delay(max(failed - held.retry_base, 1)))
+
+
+def checked_result(value: Any) -> Any:
+    """The effect's answer as JSON data.
+
+    Raises:
+        InvalidResult: it is no JSON, or too large.
+    """
+    try:
+        return payloads.jsonable(value, what="result", limit=conf.options().payload_limit)
+    except InvalidPayload as error:
+        raise InvalidResult(str(error)) from None
+    except Exception as error:  # noqa: BLE001 a mapping or lazy string of the effect's own may fail in any way
+        raise InvalidResult(f"The result cannot be read: {_safe_text(error)}") from None
+
+
+def _may_be_retried(error: BaseException, effect: CompiledEffect) -> bool:
+    if isinstance(error, Fail):
+        return bool(error.retry)
+    if isinstance(error, Permanent):
+        return False
+    if isinstance(error, RetryAt):
+        return True
+    try:
+        return effect.retry.wants(TimeoutError() if isinstance(error, TimedOut) else error)
+    except Exception:
+        log.exception("Effect '%s': its Retry could not be asked about %s.", effect.name, type(error).__name__)
+        return False
+
+
+def _describe(error: BaseException, effect: CompiledEffect) -> Failure:
+    kind, code, details, ending = "error", "", None, EffectAttempt.Ending.FAILED
+    text = _safe_text(error)
+    if isinstance(error, Fail):
+        kind, code = "failed", _safe_code(error.code)
+        text, details = _safe_text(_said(error)), _safe_details(error.details, effect)
+    elif isinstance(error, Permanent):
+        kind, code, text = "permanent", _safe_code(error.code), _safe_text(_said(error))
+    elif isinstance(error, TimedOut):
+        kind, ending = "timeout", EffectAttempt.Ending.TIMED_OUT
+        text = f"Timed out after {effect.timeout.total_seconds():g} s."
+    elif isinstance(error, InvalidResult):
+        kind, text = "invalid_result", _safe_text(_said(error))
+    return Failure(kind=kind, code=code, error=text, details=details, ending=ending, traceback=_safe_traceback(error))
+
+
+def _said(error: BaseException) -> str | BaseException:
+    try:
+        return str(error) or error
+    except Exception:  # noqa: BLE001 a broken __str__ must not hide the failure
+        return error
+
+
+def _safe_text(error: BaseException | str, limit: int = TEXT_LIMIT) -> str:
+    try:
+        return payloads.error_text(error, limit=limit, secrets=conf.options().redact)
+    except BaseException as broken:  # noqa: BLE001 a broken __str__ must not hide the failure
+        if isinstance(broken, (KeyboardInterrupt, SystemExit)) and broken is not error:
+            return f"{type(error).__name__}: its text ends the process"
+        return f"{type(error).__name__}: its text cannot be read"
+
+
+def _safe_code(code: Any) -> str:
+    return _safe_text(code if isinstance(code, str) else repr(type(code)), limit=100)
+
+
+def _safe_details(details: Any, effect: CompiledEffect) -> Any:
+    if details is None:
+        return None
+    try:
+        return payloads.jsonable(details, what="details", limit=conf.options().payload_limit)
+    except Exception as error:  # noqa: BLE001 the failure is recorded whatever its details are
+        log.warning("Effect '%s': the details of its Fail are left out: %s", effect.name, _safe_text(error))
+        return {}
+
+
+def _safe_traceback(error: BaseException) -> str:
+    """The frames of the error and of those behind it. Only frames are formatted by the standard library; the texts go
+    through the same sieve as the error's own.
+    """
+    parts: list[str] = []
+    current: BaseException | None = error
+    seen: set[int] = set()
+    try:
+        while current is not None and id(current) not in seen and len(parts) < _CHAIN:
+            seen.add(id(current))
+            frames = "".join(traceback.format_tb(current.__traceback__, limit=-_FRAMES))
+            parts.append(f"{frames}{_safe_text(current)}\n")
+            following = current.__cause__
+            if following is None and not current.__suppress_context__:
+                following = current.__context__
+            current = following
+    except Exception:
+        log.warning("A traceback could not be formatted.", exc_info=True)
+    return _safe_text("\n".join(reversed(parts)), limit=TRACEBACK_LIMIT)
+
+
+def _moment(when: Any) -> dt.datetime | dt.timedelta | None:
+    """What RetryAt was given, as an aware moment or a duration; None (the ordinary pause) when it is neither."""
+    if isinstance(when, dt.timedelta):
+        return max(when, dt.timedelta(0))
+    if isinstance(when, dt.datetime):
+        try:
+            return when.astimezone(dt.UTC)  # a naive one is this machine's local time, as Python reads it
+        except (OverflowError, ValueError, OSError):
+            return None
+    log.warning("RetryAt: expected an aware datetime or a timedelta, got %s; the ordinary pause is made.", type(when))
+    return None

@@ -1,0 +1,270 @@
+"""Finishing: an outcome is recorded first, once, under the fence; then what follows from it is tried."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import DatabaseError, transaction
+
+from lifecycle import conf, signals
+from lifecycle.definition.compiled import CompiledEffect, CompiledReminder, Definition
+from lifecycle.exceptions import LeaseLost, RecordNotFound
+from lifecycle.execution import connecting, follow_ups, points
+from lifecycle.execution.failures import Verdict
+from lifecycle.models import EffectRun, FollowUp, Outcome, RunStatus
+from lifecycle.store import claims, effect_runs, outcomes, records, timing
+from lifecycle.store.claims import ClaimedRun, Wanted
+
+log = logging.getLogger("lifecycle.execution")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """One start of one run: the claim, and what this process knows about its effect."""
+
+    held: ClaimedRun
+    definition: Definition
+    effect: CompiledEffect
+    using: str
+
+    @property
+    def reminder(self) -> CompiledReminder | None:
+        """The reminder that owed this run, when it is to come again."""
+        found = self.definition.reminders.get(self.held.reminder) if self.held.reminder else None
+        return found if found is not None and found.repeat is not None else None
+
+
+def succeeded(start: Start, result: Any, wanted: Wanted | None) -> ClaimedRun | None:
+    """Records success; where nothing follows, the next run is claimed in the same statement.
+
+    Raises:
+        LeaseLost: the run is another's by now; nothing was written.
+    """
+    if start.effect.on_success is None and start.reminder is None:
+        finished, following = claims.for_alias(start.using).finish_and_claim(start.held, result, wanted)
+        if finished:
+            points.reach("after_commit")
+            announce(start.held, start.definition, start.using)
+        else:
+            log.info("%s: the lease was lost, its outcome is discarded.", start.held)
+        return following
+
+    def write(now: dt.datetime, follow_up: bool) -> bool:
+        return outcomes.succeed(start.held, result, now, start.using, follow_up=follow_up)
+
+    given = follow_ups.input_after(Outcome.SUCCEEDED, result=result, error="", code="", details=None)
+    _record(start, Outcome.SUCCEEDED, write, given)
+    return None
+
+
+def succeeded_atomically(start: Start, result: Any) -> None:
+    """The same inside the effect's own transaction; the caller commits both, or neither."""
+
+    def write(now: dt.datetime, follow_up: bool) -> bool:
+        return outcomes.succeed(start.held, result, now, start.using, follow_up=follow_up)
+
+    given = follow_ups.input_after(Outcome.SUCCEEDED, result=result, error="", code="", details=None)
+    _in_transaction(start, Outcome.SUCCEEDED, write, given, try_it=True)
+
+
+def failed(start: Start, verdict: Verdict) -> None:
+    """Records a failed attempt: queued again, or failed for good and what follows from that.
+
+    Recording never fails for what the error says: at worst its text is left out.
+    """
+    try:
+        _failed(start, verdict)
+    except LeaseLost:
+        raise
+    except (DatabaseError, ValueError, TypeError) as error:
+        if outcomes.standing(start.held, start.using) != "held":
+            raise
+        log.warning("%s: its failure is recorded without its text: %s", start.held, error)
+        _failed(
+            start, Verdict(failure=verdict.failure.bare(), again_after=verdict.again_after, again_at=verdict.again_at)
+        )
+
+
+def _failed(start: Start, verdict: Verdict) -> None:
+    failure, using = verdict.failure, start.using
+    if verdict.again_after is not None or verdict.again_at is not None:
+        with transaction.atomic(using=using):
+            now = timing.now(using)
+            again = verdict.due(now)
+            if again is None or not outcomes.retry(start.held, failure, again, now, using):
+                raise lost(start.held)
+            points.reach("after_finish_before_commit")
+        points.reach("after_commit")
+        return
+
+    def write(now: dt.datetime, follow_up: bool) -> bool:
+        return outcomes.fail(start.held, failure, now, using, follow_up=follow_up)
+
+    given = follow_ups.input_after(
+        Outcome.FAILED, result=None, error=failure.error, code=failure.code, details=failure.details
+    )
+    _record(start, Outcome.FAILED, write, given)
+
+
+def timed_out(start: Start, verdict: Verdict) -> None:
+    """Fails an attempt whose code does not come back, from another thread; its worker loses the fence.
+
+    What follows is left to the tick: hooks of the project's must not run, and perhaps hang, in the watchdog.
+    """
+    using, failure = start.using, verdict.failure
+    with transaction.atomic(using=using):
+        outcomes.wait_briefly(using)
+        now = timing.now(using)
+        again = verdict.due(now)
+        if again is not None:
+            outcomes.retry(start.held, failure, again, now, using, bump=True)
+            return
+        owed = start.effect.on_failure is not None
+        if outcomes.fail(start.held, failure, now, using, follow_up=owed, bump=True):
+            _remind_again(start, now)
+            announce(start.held, start.definition, using)
+
+
+def record_gone(start: Start) -> None:
+    """Ends a run whose record was deleted, without an attempt."""
+    with transaction.atomic(using=start.using):
+        owed = start.effect.on_failure is not None
+        if not outcomes.record_gone(start.held, timing.now(start.using), start.using, follow_up=owed):
+            raise lost(start.held)
+        announce(start.held, start.definition, start.using)
+
+
+def stay_ended(start: Start) -> None:
+    """Ends a reminder's run whose stay is over."""
+    if not outcomes.stay_ended(start.held, timing.now(start.using), start.using):
+        raise lost(start.held)
+
+
+def lost(held: ClaimedRun) -> LeaseLost:
+    """The error that the lease was lost."""
+    return LeaseLost(f"The lease of {held} was lost; its outcome is discarded.", run_id=held.id)
+
+
+def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool], bool], given: Any) -> None:
+    """Outcome and follow-up in one transaction; if that transaction fails, the outcome alone, the follow-up pending."""
+    try:
+        with transaction.atomic(using=start.using):
+            _in_transaction(start, outcome, write, given, try_it=True)
+            points.reach("after_finish_before_commit")
+    except LeaseLost:
+        raise
+    except BaseException as error:
+        if follow_ups.transition_after(start.effect, outcome) is None:
+            raise
+        connecting.mend(start.using)
+        if outcomes.standing(start.held, start.using) != "held":
+            raise
+        log.warning("%s: the follow-up's transaction failed; its outcome is recorded alone: %r", start.held, error)
+        with transaction.atomic(using=start.using):
+            _in_transaction(start, outcome, write, given, try_it=False)
+        if not isinstance(error, Exception):
+            raise
+    points.reach("after_commit")
+
+
+def _in_transaction(
+    start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool], bool], given: Any, *, try_it: bool
+) -> None:
+    using, held = start.using, start.held
+    wanted = follow_ups.transition_after(start.effect, outcome)
+    gone = None
+    if wanted is None:
+        now = timing.now(using)
+    else:
+        try:  # the record's lock before the run's
+            _, now = records.lock(start.definition, records.parse_id(start.definition, held.record_id), using)
+        except RecordNotFound as error:
+            gone, now = error, timing.now(using)
+    if not write(now, wanted is not None):
+        raise lost(held)
+    _remind_again(start, now)
+    announce(held, start.definition, using)
+    if wanted is None:
+        return
+    if gone is not None:
+        outcomes.follow_up_dropped(held.id, str(gone), now, using)
+        return
+    if try_it:
+        owed = follow_ups.Owed(
+            run_id=held.id,
+            definition=start.definition,
+            record_id=held.record_id,
+            transition=wanted,
+            outcome=outcome,
+            input=given,
+            stay_version=held.stay_version,
+            since=now,
+        )
+        follow_ups.attempt(owed, now, using)
+
+
+def _remind_again(start: Start, now: dt.datetime) -> None:
+    """Owes the next run of a repeated reminder, as long as its stay lasts; missed turns are not made up for."""
+    reminder, held = start.reminder, start.held
+    if reminder is None or reminder.repeat is None or not stay_lasts(start):
+        return
+    effect_runs.owe([next_reminder(held, reminder.repeat, now)], start.using)
+
+
+def next_reminder(run: ClaimedRun | EffectRun, repeat: dt.timedelta, now: dt.datetime) -> EffectRun:
+    """The run of the reminder's next turn."""
+    turns = max((now - run.available_at) // repeat, 0) + 1
+    return EffectRun(
+        entry_id=run.entry_id,
+        lifecycle=run.lifecycle,
+        record_id=run.record_id,
+        effect=run.effect,
+        queue=run.queue,
+        stay_version=run.stay_version,
+        status=RunStatus.QUEUED,
+        available_at=run.available_at + repeat * turns,
+        max_attempts=run.max_attempts - run.retry_base,
+        max_crashes=conf.options().max_crashes,
+        lease_seconds=run.lease_seconds,
+        follow_up=FollowUp.NONE,
+        reminder=run.reminder,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def stay_lasts(start: Start, record: Any = None) -> bool:
+    """Whether the record is still in the stay that owed the run."""
+    if start.held.stay_version is None:
+        return True
+    if record is None:
+        try:
+            record = records.read(start.definition, start.held.record_id, start.using)
+        except RecordNotFound:
+            return False
+    return records.version_of(start.definition, record) == start.held.stay_version
+
+
+def announce(run: ClaimedRun | EffectRun, definition: Definition | None, using: str, *, dead: bool = False) -> None:
+    """Sends `run_finished` (and `run_dead`) after the commit; reads nothing when nobody listens."""
+    model = definition.model if definition is not None else None
+    wanted = [signals.run_finished, signals.run_dead] if dead else [signals.run_finished]
+    heard = [signal for signal in wanted if signal.has_listeners(model)]
+    if not heard:
+        return
+    run_id, lifecycle, record_id = run.id, run.lifecycle, run.record_id
+
+    def send() -> None:
+        row = outcomes.load(run_id, using)
+        if row is None:
+            return
+        for signal in heard:
+            for receiver, answer in signal.send_robust(model, run=row, lifecycle=lifecycle, record_id=record_id):
+                if isinstance(answer, Exception):
+                    log.error("A receiver of a run's signal failed: %r", receiver, exc_info=answer)
+
+    transaction.on_commit(send, using=using, robust=True)

@@ -1,0 +1,233 @@
+"""Follow-up: the transition an outcome asks for — tried at once, by the sweep, by an operator, always by this code."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from lifecycle import conf, payloads, registry
+from lifecycle.definition.compiled import CompiledEffect, Definition
+from lifecycle.exceptions import Conflict, LifecycleError, RecordNotFound, WrongState
+from lifecycle.models import EffectRun, FollowUp, Outcome
+from lifecycle.runtime import firing, retrying
+from lifecycle.store import outcomes, records, timing
+
+log = logging.getLogger("lifecycle.execution")
+
+# A conflict means that somebody was faster; the next look usually succeeds.
+TRIES_AT_ONCE = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owed:
+    """What is to be fired, for which run."""
+
+    run_id: int
+    definition: Definition
+    record_id: str
+    transition: str
+    outcome: str
+    input: Mapping[str, Any]
+    stay_version: int | None
+    tries: int = 0
+    since: dt.datetime
+
+    @property
+    def request_id(self) -> str:
+        """The key that makes the follow-up happen once, whoever tries it and how often."""
+        return f"$run:{self.run_id}:{self.outcome}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What became of a follow-up. ``status`` is the run's follow-up as it now is; ``error`` why it did not apply.
+
+    ``status`` is None when there was nothing to try (somebody else was faster, or nothing is owed).
+    """
+
+    status: str | None
+    error: BaseException | None = None
+
+
+def transition_after(effect: CompiledEffect, outcome: str) -> str | None:
+    """The transition an effect asks for after an outcome."""
+    return {
+        Outcome.SUCCEEDED.value: effect.on_success,
+        Outcome.FAILED.value: effect.on_failure,
+        Outcome.DEAD.value: effect.on_dead,
+    }.get(str(outcome))
+
+
+def input_after(outcome: str, *, result: Any, error: str, code: str, details: Any) -> Mapping[str, Any]:
+    """What the follow-up is given: the result if it is a dict, else what went wrong."""
+    if outcome == Outcome.SUCCEEDED:
+        return result if isinstance(result, dict) else {}
+    return {"error": error, "code": code, "details": details}
+
+
+def apply(run_id: int, using: str, *, by_operator: bool = False) -> Tried:
+    """Tries a pending follow-up once, in a transaction of its own; a conflict a few times.
+
+    Called by the sweep when the follow-up is due, and by an operator also for an abandoned one. The effect never runs
+    again for it. Two callers at once: one finds nothing left to do.
+
+    Args:
+        run_id: the run.
+        using: its database.
+        by_operator: an abandoned follow-up is tried too, and stays abandoned unless it applies.
+
+    Returns:
+        What became of it; exceptions of the transition are in ``error``, not raised.
+    """
+    states = [FollowUp.PENDING, FollowUp.ABANDONED] if by_operator else [FollowUp.PENDING]
+
+    def work() -> Tried:
+        with transaction.atomic(using=using):
+            return _apply(run_id, using, states)
+
+    try:
+        return retrying.in_own_transaction(work, using)
+    except (KeyboardInterrupt, SystemExit):
+        # The process is to end. If it is the hook itself that ends it, the next process must not meet it at once.
+        with transaction.atomic(using=using):
+            now = timing.now(using)
+            later = now + conf.options().follow_up_backoff
+            outcomes.follow_up_postponed(
+                run_id, later, "The process ended in the middle of it.", now, using, refused=False
+            )
+        raise
+
+
+def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
+    seen = outcomes.load(run_id, using)
+    if seen is None or seen.follow_up not in states:
+        return Tried(status=None)
+    definition = registry.find(seen.lifecycle)
+    effect = definition.effects.get(seen.effect) if definition is not None else None
+    gone: RecordNotFound | None = None
+    now = timing.now(using)
+    if definition is not None:
+        try:  # the record's lock before the run's
+            _, now = records.lock(definition, records.parse_id(definition, seen.record_id), using)
+        except RecordNotFound as error:
+            gone = error
+    run = outcomes.lock_follow_up(run_id, using, states)
+    if run is None:
+        return Tried(status=None)
+    if definition is None or effect is None:
+        return _wait_for_another_process(run, now, using)
+    if gone is not None:
+        return _dropped(run.pk, gone, now, using)
+    wanted = transition_after(effect, run.outcome)
+    if wanted is None:
+        outcomes.follow_up_none(run.pk, now, using)
+        return Tried(status=FollowUp.NONE)
+    owed = Owed(
+        run_id=run.pk,
+        definition=definition,
+        record_id=run.record_id,
+        transition=wanted,
+        outcome=run.outcome,
+        input=input_after(
+            run.outcome, result=run.result, error=run.error, code=run.error_code, details=run.error_details
+        ),
+        stay_version=run.stay_version,
+        tries=run.follow_up_tries,
+        since=run.finished_at or now,
+    )
+    return attempt(owed, now, using, abandoned=run.follow_up == FollowUp.ABANDONED)
+
+
+def attempt(owed: Owed, now: dt.datetime, using: str, *, abandoned: bool = False) -> Tried:
+    """Fires what is owed in a savepoint and writes what became of it.
+
+    Must stand inside ``atomic(using)``, the record locked first, the run's row locked or written by this transaction.
+    The outcome recorded there stays whatever happens here.
+    """
+    error = _fire(owed, using)
+    if error is None:
+        outcomes.follow_up_applied(owed.run_id, now, using)
+        return Tried(status=FollowUp.APPLIED)
+    if _moved_on(error, owed):
+        return _dropped(owed.run_id, error, now, using)
+    refused = isinstance(error, LifecycleError) and not isinstance(error, Conflict)
+    reason = payloads.error_text(error, secrets=conf.options().redact)
+    _tell(owed, error, reason)
+    if abandoned or (refused and owed.tries + 1 >= conf.options().follow_up_tries):
+        outcomes.follow_up_abandoned(owed.run_id, reason, now, using)
+        return Tried(status=FollowUp.ABANDONED, error=error)
+    outcomes.follow_up_postponed(owed.run_id, now + _pause(owed, error, now), reason, now, using, refused=refused)
+    return Tried(status=FollowUp.PENDING, error=error)
+
+
+def _fire(owed: Owed, using: str) -> BaseException | None:
+    """Fires; answers what prevented it. `fire_owed` opens the savepoint, so nothing of a failed try stays."""
+    error: BaseException | None = None
+    for _ in range(TRIES_AT_ONCE):
+        try:
+            firing.fire_owed(
+                owed.definition,
+                owed.record_id,
+                owed.transition,
+                using=using,
+                input=owed.input,
+                request_id=owed.request_id,
+                stay_version=owed.stay_version,
+            )
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as raised:  # noqa: BLE001 hooks may raise anything; the outcome stays
+            error = raised
+            if not isinstance(raised, Conflict) and not retrying.lost_a_race(raised):
+                return raised
+        else:
+            return None
+    return error
+
+
+def _moved_on(error: BaseException, owed: Owed) -> bool:
+    """Whether the transition itself found that the record moved on; the same answer from nested work is a refusal."""
+    return isinstance(error, (WrongState, RecordNotFound)) and (
+        error.lifecycle == owed.definition.name
+        and error.record_id == owed.record_id
+        and (error.transition == owed.transition or isinstance(error, RecordNotFound))
+    )
+
+
+def _pause(owed: Owed, error: BaseException, now: dt.datetime) -> dt.timedelta:
+    options = conf.options()
+    if isinstance(error, Conflict):
+        return options.tick_every
+    if isinstance(error, LifecycleError):
+        return min(options.follow_up_backoff * 2 ** min(owed.tries, 32), options.follow_up_maximum)
+    # Exceptions are not counted, for they never lead to giving up; a pause as long as all that went before doubles too.
+    return min(max(now - owed.since, options.follow_up_backoff), options.follow_up_maximum)
+
+
+def _dropped(run_id: int, error: BaseException, now: dt.datetime, using: str) -> Tried:
+    reason = payloads.error_text(str(error))
+    log.info("The follow-up of run %s is dropped, the record moved on: %s", run_id, reason)
+    outcomes.follow_up_dropped(run_id, reason, now, using)
+    return Tried(status=FollowUp.DROPPED, error=error)
+
+
+def _wait_for_another_process(run: EffectRun, now: dt.datetime, using: str) -> Tried:
+    reason = f"This process does not know {run.lifecycle}.{run.effect}; another one may."
+    if run.follow_up == FollowUp.PENDING:
+        outcomes.follow_up_postponed(run.pk, now + conf.options().follow_up_backoff, reason, now, using, refused=False)
+    return Tried(status=run.follow_up)
+
+
+def _tell(owed: Owed, error: BaseException, reason: str) -> None:
+    # A refusal is a state of affairs; an exception is a bug somebody should see with its frames.
+    if isinstance(error, LifecycleError):
+        log.warning(
+            "The follow-up '%s' of run %s waits (%s tries): %s", owed.transition, owed.run_id, owed.tries + 1, reason
+        )
+    else:
+        log.error("The follow-up '%s' of run %s failed and waits.", owed.transition, owed.run_id, exc_info=error)

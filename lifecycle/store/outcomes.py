@@ -1,0 +1,342 @@
+"""Outcomes: every write that ends a start of a run, fenced; and the rows of the starts that did not simply succeed."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.db import connections
+from django.db.models import F
+
+from lifecycle.models import EffectAttempt, EffectRun, FollowUp, Outcome, RunStatus, TransitionLog
+from lifecycle.store.claims.contract import ClaimedRun
+
+Ending = EffectAttempt.Ending
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Why a start did not succeed, in the words that are stored: sanitised, cut, JSON."""
+
+    kind: str
+    error: str
+    code: str = ""
+    details: Any = None
+    traceback: str = ""
+    ending: str = Ending.FAILED
+
+    def bare(self) -> Failure:
+        """The same without anything a database could refuse: a failure is recorded whatever it says."""
+        return Failure(
+            kind=self.kind,
+            code="".join(c for c in self.code if c.isascii() and c.isprintable())[:100],
+            error="The error's own text could not be stored.",
+            ending=self.ending,
+        )
+
+
+# Fenced: id AND fence AND running; False means the lease was lost ---------------------------------
+
+
+def succeed(held: ClaimedRun, result: Any, now: dt.datetime, using: str, *, follow_up: bool) -> bool:
+    """Records success; with a follow-up it is pending from this moment on."""
+    return _end(
+        held,
+        now,
+        using,
+        status=RunStatus.SUCCEEDED,
+        outcome=Outcome.SUCCEEDED,
+        attempts=F("attempts") + 1,
+        result=result,
+        error_kind="",
+        error_code="",
+        error="",
+        error_details=None,
+        finished_at=now,
+        **_owed(follow_up, now),
+    )
+
+
+def fail(
+    held: ClaimedRun, failure: Failure, now: dt.datetime, using: str, *, follow_up: bool, bump: bool = False
+) -> bool:
+    """Records that the effect said no for good. ``bump`` takes the fence from a worker that is still inside."""
+    return _end(
+        held,
+        now,
+        using,
+        bump=bump,
+        status=RunStatus.FAILED,
+        outcome=Outcome.FAILED,
+        attempts=F("attempts") + 1,
+        finished_at=now,
+        **_reason(failure),
+        **_owed(follow_up, now),
+    ) and _note(held, failure, now, using)
+
+
+def retry(
+    held: ClaimedRun,
+    failure: Failure,
+    available_at: dt.datetime,
+    now: dt.datetime,
+    using: str,
+    *,
+    bump: bool = False,
+) -> bool:
+    """Records a failed attempt that is followed by another at ``available_at``."""
+    return _end(
+        held,
+        now,
+        using,
+        bump=bump,
+        status=RunStatus.QUEUED,
+        attempts=F("attempts") + 1,
+        available_at=available_at,
+        **_reason(failure),
+    ) and _note(held, failure, now, using)
+
+
+def record_gone(held: ClaimedRun, now: dt.datetime, using: str, *, follow_up: bool) -> bool:
+    """Ends a run whose record was deleted: no attempt is charged, a follow-up could only be dropped."""
+    text = "The record was deleted."
+    return _end(
+        held,
+        now,
+        using,
+        status=RunStatus.FAILED,
+        outcome=Outcome.FAILED,
+        error_kind="record_gone",
+        error=text,
+        finished_at=now,
+        follow_up=FollowUp.DROPPED if follow_up else FollowUp.NONE,
+        follow_up_error=text if follow_up else "",
+    )
+
+
+def stay_ended(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
+    """Ends a reminder's run whose stay is over: cancelled, the effect was not called."""
+    return _end(
+        held,
+        now,
+        using,
+        status=RunStatus.CANCELLED,
+        error_kind="stay_ended",
+        error="The stay that asked for this reminder is over.",
+        finished_at=now,
+    )
+
+
+def interrupted(held: ClaimedRun, crash: Crash, now: dt.datetime, using: str) -> bool:
+    """Records that this worker goes down in the middle of the run: a crash, known at once, not after the lease."""
+    return _crash(EffectRun.objects.using(using).filter(**_fenced(held)), held, crash, now, using)
+
+
+def _fenced(held: ClaimedRun) -> dict[str, Any]:
+    return {"pk": held.id, "fence": held.fence, "status": RunStatus.RUNNING}
+
+
+def _end(held: ClaimedRun, now: dt.datetime, using: str, *, bump: bool = False, **values: Any) -> bool:
+    if bump:
+        values["fence"] = F("fence") + 1
+    rows = EffectRun.objects.using(using).filter(**_fenced(held))
+    return bool(rows.update(lease_until=None, leased_by="", updated_at=now, **values))
+
+
+def _reason(failure: Failure) -> dict[str, Any]:
+    return {
+        "error_kind": failure.kind,
+        "error_code": failure.code,
+        "error": failure.error,
+        "error_details": failure.details,
+    }
+
+
+def _owed(follow_up: bool, now: dt.datetime) -> dict[str, Any]:
+    return {
+        "follow_up": FollowUp.PENDING if follow_up else FollowUp.NONE,
+        "follow_up_due_at": now if follow_up else None,
+        "follow_up_tries": 0,
+        "follow_up_error": "",
+    }
+
+
+def _note(held: ClaimedRun, failure: Failure, now: dt.datetime, using: str) -> bool:
+    EffectAttempt.objects.using(using).create(
+        run_id=held.id,
+        number=held.start,
+        ending=failure.ending,
+        worker=held.leased_by,
+        started_at=held.started_at,
+        ended_at=now,
+        error_kind=failure.kind,
+        error_code=failure.code,
+        error=failure.error,
+        traceback=failure.traceback,
+    )
+    return True
+
+
+# Lost leases --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crash:
+    """What a lost lease leads to: another start at ``available_at``, or (None) the run's death."""
+
+    available_at: dt.datetime | None
+    error: str
+    follow_up: bool = False
+
+
+def lock_expired(now: dt.datetime, using: str, limit: int) -> list[EffectRun]:
+    """Running runs whose lease is over, longest ago first, locked; those somebody else works on are left out.
+
+    Must stand inside ``atomic(using)``. A run whose finish is committing this moment is locked by it, hence skipped.
+    """
+    rows = EffectRun.objects.using(using).filter(status=RunStatus.RUNNING, lease_until__lt=now)
+    if connections[using].features.has_select_for_update_skip_locked:
+        rows = rows.select_for_update(skip_locked=True)
+    return list(rows.order_by("lease_until")[:limit])
+
+
+def crash(run: EffectRun, outcome: Crash, now: dt.datetime, using: str) -> bool:
+    """Takes an expired run from its lost worker: the fence and the crashes grow. False: somebody was faster."""
+    rows = EffectRun.objects.using(using).filter(
+        pk=run.pk, fence=run.fence, status=RunStatus.RUNNING, lease_until__lt=now
+    )
+    return _crash(rows, run, outcome, now, using)
+
+
+def _crash(rows: Any, run: EffectRun | ClaimedRun, outcome: Crash, now: dt.datetime, using: str) -> bool:
+    values: dict[str, Any] = {"status": RunStatus.QUEUED, "available_at": outcome.available_at}
+    if outcome.available_at is None:
+        values = {
+            "status": RunStatus.DEAD,
+            "outcome": Outcome.DEAD,
+            "finished_at": now,
+            **_owed(outcome.follow_up, now),
+        }
+    taken = rows.update(
+        fence=F("fence") + 1,
+        crashes=F("crashes") + 1,
+        lease_until=None,
+        leased_by="",
+        updated_at=now,
+        error_kind="worker_lost",
+        error_code="",
+        error=outcome.error,
+        error_details=None,
+        **values,
+    )
+    if not taken:
+        return False
+    EffectAttempt.objects.using(using).create(
+        run_id=run.id,
+        number=run.attempts + run.crashes + 1,
+        ending=Ending.CRASHED,
+        worker=run.leased_by,
+        started_at=run.started_at,
+        ended_at=now,
+        error_kind="worker_lost",
+        error=outcome.error,
+    )
+    return True
+
+
+# Follow-ups ---------------------------------------------------------------------------------------
+
+
+def lock_follow_up(run_id: int, using: str, states: Sequence[str]) -> EffectRun | None:
+    """Locks a run whose follow-up is in one of the states; None when it is not (any more).
+
+    The record's lock comes first (lock order: record, then run).
+    """
+    rows = EffectRun.objects.using(using).filter(pk=run_id, follow_up__in=states)
+    if connections[using].features.has_select_for_update:
+        rows = rows.select_for_update()
+    return rows.first()
+
+
+def follow_up_applied(run_id: int, now: dt.datetime, using: str) -> bool:
+    """The follow-up's entry is written, in this transaction."""
+    return _follow_up(run_id, now, using, follow_up=FollowUp.APPLIED, follow_up_due_at=None, follow_up_error="")
+
+
+def follow_up_dropped(run_id: int, reason: str, now: dt.datetime, using: str) -> bool:
+    """The record moved on; what the follow-up wanted no longer applies."""
+    return _follow_up(run_id, now, using, follow_up=FollowUp.DROPPED, follow_up_due_at=None, follow_up_error=reason)
+
+
+def follow_up_none(run_id: int, now: dt.datetime, using: str) -> bool:
+    """The definition asks for nothing after this outcome (any more)."""
+    return _follow_up(run_id, now, using, follow_up=FollowUp.NONE, follow_up_due_at=None, follow_up_error="")
+
+
+def follow_up_postponed(
+    run_id: int, due_at: dt.datetime, reason: str, now: dt.datetime, using: str, *, refused: bool
+) -> bool:
+    """The follow-up is tried again later. Only refusals are counted towards giving up."""
+    values: dict[str, Any] = {"follow_up_tries": F("follow_up_tries") + 1} if refused else {}
+    return _follow_up(run_id, now, using, follow_up_due_at=due_at, follow_up_error=reason, **values)
+
+
+def follow_up_abandoned(run_id: int, reason: str, now: dt.datetime, using: str) -> bool:
+    """Nobody tries it any more by itself; an operator may."""
+    return _follow_up(
+        run_id,
+        now,
+        using,
+        follow_up=FollowUp.ABANDONED,
+        follow_up_due_at=None,
+        follow_up_error=reason,
+        follow_up_tries=F("follow_up_tries") + 1,
+    )
+
+
+def _follow_up(run_id: int, now: dt.datetime, using: str, **values: Any) -> bool:
+    # The run's row is locked by this transaction; the condition is the second pair of eyes.
+    rows = EffectRun.objects.using(using).filter(pk=run_id, follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED])
+    return bool(rows.update(updated_at=now, **values))
+
+
+def wait_briefly(using: str) -> None:
+    """Lets the transaction that begins wait for a row's lock for a moment only: for the watchdog, whom one run's lock
+    must not keep from all the others. Local to the transaction on PostgreSQL: a pooler's session is not ours alone.
+    """
+    statement = {
+        "postgresql": "SET LOCAL lock_timeout = '2s'",
+        "mysql": "SET SESSION innodb_lock_wait_timeout = 2",
+    }.get(connections[using].vendor)
+    if statement is not None:
+        with connections[using].cursor() as cursor:
+            cursor.execute(statement)
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def load(run_id: int, using: str) -> EffectRun | None:
+    """The run as it is now."""
+    found: EffectRun | None = EffectRun.objects.using(using).filter(pk=run_id).first()
+    return found
+
+
+def load_entry(entry_id: int, using: str) -> TransitionLog:
+    """The entry that owed a run."""
+    found: TransitionLog = TransitionLog.objects.using(using).get(pk=entry_id)
+    return found
+
+
+def standing(held: ClaimedRun, using: str) -> Literal["held", "recorded", "lost"]:
+    """After a commit whose answer never came: is the run still ours, was our outcome recorded, or is it another's?
+
+    Only claims, sweeps and operators move the fence, so a run that is no longer running under our fence is one whose
+    end we wrote ourselves.
+    """
+    row = EffectRun.objects.using(using).filter(pk=held.id, fence=held.fence).values_list("status", flat=True).first()
+    if row is None:
+        return "lost"
+    return "held" if row == RunStatus.RUNNING else "recorded"
