@@ -21,9 +21,8 @@ from django.utils.translation import gettext_lazy as _
 
 from lifecycle import clock
 from lifecycle.exceptions import StateWriteRefused
-from lifecycle.models import births, permits
+from lifecycle.models import births, permits, writes
 from lifecycle.models.loaded import MISSING, UNREAD, differs, known, layout_of, note_loaded, read_row
-from lifecycle.models.writes import PERMITTED, Untouched
 from lifecycle.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class OwnedColumn(_Field):
         self.copied = before is not None and not before._meta.abstract
         super().contribute_to_class(cls, name, private_only=private_only)
         self.guarded = bool(getattr(cls, "_lifecycle_guards_columns", False))
-        self.untouched = Untouched(self)
+        self.untouched = writes.Untouched(self)
 
     # Writing -------------------------------------------------------------------------------------
 
@@ -134,7 +133,7 @@ class OwnedColumn(_Field):
         if isinstance(query, models.sql.UpdateQuery):
             for field, _model, value in query.values:
                 # ``is``: Field.__eq__ would be most of the cost of a save().
-                if field is self and not isinstance(value, PERMITTED):
+                if field is self and not writes.permits(value, self):
                     self._check_update(value)
         elif (
             isinstance(query, models.sql.InsertQuery)

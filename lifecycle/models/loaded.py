@@ -127,7 +127,7 @@ def unsaved_edits(instance: models.Model) -> dict[str, tuple[Any, Any]]:
     A generated column is never an edit; a value changed in place (JSON) is not seen.
     """
     record = instance.__dict__.get(SLOT)
-    if instance._state.adding and (record is None or instance._state.db is None):
+    if instance._state.adding:
         return _edits_of_new(instance)
     layout = layout_of(type(instance))
     held = instance.__dict__
@@ -193,7 +193,10 @@ def note_loaded(instance: models.Model, values: Mapping[str, Any]) -> None:
 
     The record is replaced, never edited: copies of the instance may share it.
     """
-    instance.__dict__[SLOT] = {**_as_dict(instance), **values}
+    record = _as_dict(instance)
+    for attname, value in values.items():
+        record[attname] = _comparable(value)
+    instance.__dict__[SLOT] = record
 
 
 def note_refreshed(instance: models.Model, names: frozenset[str] | None) -> None:
@@ -202,7 +205,7 @@ def note_refreshed(instance: models.Model, names: frozenset[str] | None) -> None
     note_loaded(
         instance,
         {
-            field.attname: _comparable(held[field.attname])
+            field.attname: held[field.attname]
             for field in instance._meta.concrete_fields
             if field.attname in held and (names is None or field.name in names or field.attname in names)
         },

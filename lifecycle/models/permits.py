@@ -67,17 +67,18 @@ def starting_with(instance: models.Model, values: Mapping[str, Any]) -> Iterator
         instance: the record about to be inserted.
         values: by attname; owned columns that are not named begin as for everybody else.
 
-    If the block raises, the owned columns of the instance are put back as they were.
+    If the block raises, the owned columns of the instance, and what is known of its row, are put back as they were.
     """
-    from lifecycle.models.loaded import layout_of
+    from lifecycle.models.loaded import SLOT, layout_of
 
     held = instance.__dict__
     names = [column.attname for column in layout_of(type(instance)).owned]
-    before = {name: held[name] for name in names if name in held}
+    before = {name: held[name] for name in (*names, SLOT) if name in held}
     held[STARTING] = dict(values)
     try:
         yield
     except BaseException:
+        held.pop(SLOT, None)
         held.update(before)
         raise
     finally:

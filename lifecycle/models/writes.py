@@ -58,7 +58,13 @@ class WriteExpression(ExpressionWrapper):
     """The same for an expression: ``update(lifecycle_version=WriteExpression(F("lifecycle_version") + 1, field))``."""
 
     def __init__(self, expression: Any, field: OwnedColumn) -> None:
+        # As every expression it then answers ``field`` with its output field.
         super().__init__(expression, output_field=field)
 
 
-PERMITTED = (Write, Untouched, WriteExpression)
+_PERMITTED = (Write, Untouched, WriteExpression)
+
+
+def permits(value: Any, field: OwnedColumn) -> bool:
+    """Whether a value of a SET says itself that it may be put into this column."""
+    return isinstance(value, _PERMITTED) and value.field is field
