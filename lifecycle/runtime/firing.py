@@ -135,25 +135,29 @@ def fire_in_transaction(order: FiringOrder, pk: Any, using: str) -> Fired:
     if is_already_there(order, record, ctx):
         return Fired(record=record, entry=_latest(order, record, using), replayed=True)
     ctx, accepted = decide(order, ctx)
-    target = writing.route(order.definition, order.transition, ctx)
-    ctx = replace(ctx, target=target)
+    ctx = replace(ctx, target=writing.route(order.definition, order.transition, ctx))
     changes = writing.changes(order.definition, order.transition, ctx, accepted)
-    previous = {f.attname: record.__dict__.get(f.attname) for f in record._meta.concrete_fields}
-    records.move(order.definition, record, changes, target, now, using)
+    hooks = hooks_of(order, ctx)
+    previous = records.values(record) if hooks else None
+    records.move(order.definition, record, changes, str(ctx.target), now, using)
     entry = history.append(entry_of(order, ctx, records.version_of(order.definition, record)), using)
-    ctx = replace(ctx, entry=entry, previous=previous)
-    return finish(order, ctx, using)
+    return finish(order, replace(ctx, entry=entry, previous=previous), hooks, using)
 
 
-def finish(order: FiringOrder, ctx: TransitionContext[Any], using: str) -> Fired:
+def hooks_of(order: FiringOrder, ctx: TransitionContext[Any]) -> list[Hook]:
+    """The hooks of one firing in their order: leaving, the transition's own, entering."""
+    definition = order.definition
+    return [
+        *definition.leave_hooks.get(ctx.source or "", ()),
+        *order.transition.hooks,
+        *definition.enter_hooks.get(ctx.target or "", ()),
+    ]
+
+
+def finish(order: FiringOrder, ctx: TransitionContext[Any], hooks: list[Hook], using: str) -> Fired:
     """Hooks, owed runs, signals and wake-ups of a transition whose record and entry are written."""
     definition, entry, record = order.definition, ctx.entry, ctx.record
     announcement = announcements.register(definition, record, using)
-    hooks = [
-        *definition.leave_hooks.get(ctx.source or "", ()),
-        *order.transition.hooks,
-        *definition.enter_hooks.get(entry.target, ()),
-    ]
     moved_on = run_hooks(hooks, ctx, definition, using)
     announcement.entry = entry
     owed = owe(definition, entry, ctx, order.transition.effects, using, entering=not moved_on)
@@ -289,7 +293,8 @@ def decide(order: FiringOrder, ctx: TransitionContext[Any]) -> tuple[TransitionC
             record_id=record_id,
             transition=edge.name,
         )
-    ctx = replace(ctx, input=cleaned.values)
+    if cleaned.values != ctx.input:
+        ctx = replace(ctx, input=cleaned.values)
     refusals = evaluator.guards(definition, edge, ctx)
     if refusals:
         raise evaluator.refused(definition, edge, record_id, refusals)

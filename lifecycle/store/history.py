@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lifecycle.models import CREATE, TransitionLog
+from lifecycle.store import inserting
 
 
 def append(entry: TransitionLog, using: str) -> TransitionLog:
     """Writes one entry. Must stand in the transaction of the move it records, after it."""
-    entry.save(force_insert=True, using=using)
+    inserting.insert(entry, using)
     return entry
 
 

@@ -142,10 +142,10 @@ def move(
     rows = _rows_to_move(definition, using).filter(
         pk=record.pk, **{definition.state_field: state, definition.version_field: version}
     )
-    values = {**_touched(definition.model, now), **changes}
-    if rows.update(**values, **_owned(definition, target, now, version + 1)) == 0:
+    written = {**_touched(definition.model, now), **changes}
+    if rows.update(**written, **_owned(definition, target, now, version + 1)) == 0:
         raise conflict(definition, record)
-    settle(definition, record, values, target, now, version + 1)
+    settle(definition, record, written, target, now, version + 1)
 
 
 def move_many(
@@ -161,7 +161,7 @@ def move_many(
     """
     model, pks = definition.model, [record.pk for record, _, _ in moves]
     version = writes.WriteExpression(models.F(definition.version_field) + 1, model._meta.get_field(definition.version_field))
-    values: dict[str, Any] = {
+    written: dict[str, Any] = {
         name: _per_row(model, name, [(record.pk, changes) for record, changes, _ in moves])
         for name in sorted({name for _, changes, _ in moves for name in changes})
     }
@@ -189,7 +189,7 @@ def move_many(
         .filter(pk__in=pks)
         .update(
             **touched,
-            **values,
+            **written,
             **{definition.state_field: state, definition.changed_at_field: changed_at, definition.version_field: version},
         )
     )
@@ -217,7 +217,7 @@ def settle(
     )
     if computed:
         record.refresh_from_db(fields=computed, using=record._state.db)
-    writes.note_loaded(record, _values(record))
+    writes.note_loaded(record, values(record))
 
 
 def align(definition: Definition, stale: Any, fresh: Any) -> None:
@@ -231,7 +231,7 @@ def align(definition: Definition, stale: Any, fresh: Any) -> None:
         stale.__dict__[field.attname] = value
     stale._state.adding = False
     stale._state.db = fresh._state.db
-    writes.note_loaded(stale, _values(stale))
+    writes.note_loaded(stale, values(stale))
 
 
 def state_of(definition: Definition, record: Any) -> str:
@@ -261,8 +261,8 @@ def _rows_to_move(definition: Definition, using: str) -> Any:
 
 def _owned(definition: Definition, target: str, now: dt.datetime, version: int) -> dict[str, Any]:
     get = definition.model._meta.get_field
-    values = zip(definition.owned_fields, (target, now, version), strict=True)
-    return {name: writes.Write(value, get(name)) for name, value in values}
+    pairs = zip(definition.owned_fields, (target, now, version), strict=True)
+    return {name: writes.Write(value, get(name)) for name, value in pairs}
 
 
 @lru_cache(maxsize=None)
@@ -279,7 +279,8 @@ def _touched(model: Any, now: dt.datetime) -> dict[str, Any]:
     return {name: now if is_datetime else now.date() for name, is_datetime in _auto_now(model)}
 
 
-def _values(record: Any) -> dict[str, Any]:
+def values(record: Any) -> dict[str, Any]:
+    """What the instance holds in the columns of its table."""
     held = record.__dict__
     return {f.attname: held[f.attname] for f in record._meta.concrete_fields if f.attname in held}
 

@@ -20,6 +20,7 @@ def for_alias(using: str) -> Claims:
     vendor = connections[using].vendor
     if vendor not in _BY_VENDOR:
         raise NotSupportedError(
-            f"Database '{using}' ({vendor}) cannot run effects. Use {', '.join(sorted(_BY_VENDOR))} (MariaDB counts as mysql)."
+            f"Database '{using}' ({vendor}) cannot run effects. "
+            f"Use {', '.join(sorted(_BY_VENDOR))} (MariaDB counts as mysql)."
         )
     return _BY_VENDOR[vendor](using)

@@ -102,9 +102,7 @@ class Claims(Protocol):
         """Takes the run of the queue that has been due longest; its fence grows by one. None: nothing is due."""
         ...
 
-    def finish_and_claim(
-        self, held: ClaimedRun, result: Any, wanted: Wanted | None
-    ) -> tuple[bool, ClaimedRun | None]:
+    def finish_and_claim(self, held: ClaimedRun, result: Any, wanted: Wanted | None) -> tuple[bool, ClaimedRun | None]:
         """Records success without a follow-up and takes the next run.
 
         Returns:

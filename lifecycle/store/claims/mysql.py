@@ -56,9 +56,7 @@ class MySQLClaims:
         with transaction.atomic(using=self.using):
             return self._claim(wanted)
 
-    def finish_and_claim(
-        self, held: ClaimedRun, result: Any, wanted: Wanted | None
-    ) -> tuple[bool, ClaimedRun | None]:
+    def finish_and_claim(self, held: ClaimedRun, result: Any, wanted: Wanted | None) -> tuple[bool, ClaimedRun | None]:
         now, at = timing.sql_now(connections[self.using])
         with transaction.atomic(using=self.using):
             finish = _FINISH.format(table=TABLE, now=now)
@@ -107,9 +105,7 @@ class MySQLClaims:
         if wanted.watermark is not None:
             text, values = timing.moment(connection, wanted.watermark)
             watermark, low = f" AND available_at >= {text}", list(values)
-        found = self._run(
-            _CANDIDATE.format(table=TABLE, now=now, watermark=watermark), [wanted.queue, *at, *low]
-        )
+        found = self._run(_CANDIDATE.format(table=TABLE, now=now, watermark=watermark), [wanted.queue, *at, *low])
         if not found:
             return None
         run_id = found[0][0]

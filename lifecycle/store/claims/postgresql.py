@@ -80,9 +80,7 @@ class PostgreSQLClaims:
         rows = self._run(_CLAIM.format(candidate=candidate, take=take), [*candidate_values, *take_values])
         return claimed(rows[0]) if rows else None
 
-    def finish_and_claim(
-        self, held: ClaimedRun, result: Any, wanted: Wanted | None
-    ) -> tuple[bool, ClaimedRun | None]:
+    def finish_and_claim(self, held: ClaimedRun, result: Any, wanted: Wanted | None) -> tuple[bool, ClaimedRun | None]:
         now, at = timing.sql_now(connections[self.using])
         finish = _FINISH.format(table=TABLE, now=now)
         finish_values = [as_json(result), *at, *at, *held.proof]
@@ -97,9 +95,7 @@ class PostgreSQLClaims:
     def release(self, held: ClaimedRun, delay: dt.timedelta | None = None) -> bool:
         now, at = timing.sql_now(connections[self.using])
         available, later = ("", []) if delay is None else (f", available_at = {now} + %s", [*at, delay])
-        return self._changed(
-            _RELEASE.format(table=TABLE, now=now, available=available), [*at, *later, *held.proof]
-        )
+        return self._changed(_RELEASE.format(table=TABLE, now=now, available=available), [*at, *later, *held.proof])
 
     def renew(self, proofs: Sequence[tuple[int, int]]) -> set[int]:
         if not proofs:

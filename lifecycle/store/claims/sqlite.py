@@ -62,9 +62,7 @@ class SQLiteClaims:
         rows = self._run(text, [wanted.worker, at, at, *_split(now), wanted.queue, at, *low])
         return claimed(rows[0]) if rows else None
 
-    def finish_and_claim(
-        self, held: ClaimedRun, result: Any, wanted: Wanted | None
-    ) -> tuple[bool, ClaimedRun | None]:
+    def finish_and_claim(self, held: ClaimedRun, result: Any, wanted: Wanted | None) -> tuple[bool, ClaimedRun | None]:
         at = timing.as_text(clock.now())
         finished = self._changed(_FINISH.format(table=TABLE), [as_json(result), at, at, *held.proof])
         return finished, self.claim(wanted) if wanted is not None else None

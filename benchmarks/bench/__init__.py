@@ -1,0 +1,1 @@
+"""The records that benchmarks move."""
