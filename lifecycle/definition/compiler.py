@@ -27,7 +27,7 @@ from lifecycle.definition.options import Options
 from lifecycle.definition.reading import Declaration
 from lifecycle.definition.resolver import Resolver
 from lifecycle.definition.retries import Retry
-from lifecycle.definition.states import CREATE, flat, words
+from lifecycle.definition.states import CREATE, flat, is_any, words
 from lifecycle.definition.transitions import Transition
 from lifecycle.definition.triggers import Deadline, Reminder, Timeout, Trigger
 from lifecycle.definition.wirings import Role, Wired, Wiring
@@ -95,7 +95,7 @@ class _Compiler:
     def _state_hooks(self, role: Role) -> Mapping[str, tuple[Hook, ...]]:
         found: dict[str, list[Hook]] = {}
         for attribute, wiring in self._wirings(role):
-            for state in self.resolver.state_names(wiring.on, attribute, id="lifecycle.E027", final=role == "enter"):
+            for state in self.resolver.state_names(wiring.on, attribute, code="lifecycle.E027", final=role == "enter"):
                 bound = self.resolver.function(self._wired(attribute), "hook", attribute)
                 if bound is not None:
                     found.setdefault(state, []).append(Hook(name=bound[0], call=bound[1]))
@@ -121,7 +121,7 @@ class _Compiler:
             description=read.get("description", ""),
             sources=frozenset(sources),
             targets=tuple(targets),
-            any_source=any(type(item).__name__ in ("Any_", "AnyExcept") for item in flat(declared.source)),
+            any_source=any(is_any(item) for item in flat(declared.source)),
             manual=read.get("manual", True),
             permissions=self._permissions(name, read.get("permission")),
             form=read.get("form"),
@@ -210,7 +210,7 @@ class _Compiler:
             where = declared.attribute or name
             listed = [key for key, transition in transitions.items() if name in transition.effects]
             wired = self.resolver.transition_names(declared.on, where)
-            states = self.resolver.state_names(declared.on_enter, where, id="lifecycle.E027", final=True)
+            states = self.resolver.state_names(declared.on_enter, where, code="lifecycle.E027", final=True)
             effect = self._effect(name, declared, where, frozenset([*listed, *wired]), frozenset(states))
             if effect is None:
                 continue
@@ -227,7 +227,7 @@ class _Compiler:
         read = self.options.of(declared, where)
         timeout = read.get("timeout", DEFAULT_TIMEOUT)
         follow_ups = {
-            key: self.resolver.transition_name(read[key], where, id="lifecycle.E035") if read.get(key) else None
+            key: self.resolver.transition_name(read[key], where, code="lifecycle.E035") if read.get(key) else None
             for key in ("on_success", "on_failure", "on_dead")
         }
         if bound is None:
@@ -279,7 +279,7 @@ class _Compiler:
         for name, declared in self.declaration.of(Reminder).items():
             read = self.options.of(declared, name)
             effects = self.resolver.add_effects([declared.subject], name)
-            when = tuple(self.resolver.state_names(declared.when, name, id="lifecycle.E041"))
+            when = tuple(self.resolver.state_names(declared.when, name, code="lifecycle.E041"))
             after = self._after(name, read.get("after"))
             if effects and after is not None:
                 found[name] = CompiledReminder(
@@ -288,8 +288,8 @@ class _Compiler:
         return Frozen(found)
 
     def _fires(self, name: str, declared: Trigger) -> tuple[str | None, tuple[str, ...]]:
-        transition = self.resolver.transition_name(declared.subject, name, id="lifecycle.E040")
-        return transition, tuple(self.resolver.state_names(declared.when, name, id="lifecycle.E041"))
+        transition = self.resolver.transition_name(declared.subject, name, code="lifecycle.E040")
+        return transition, tuple(self.resolver.state_names(declared.when, name, code="lifecycle.E041"))
 
     def _after(self, name: str, value: Any) -> Duration | None:
         if not isinstance(value, dt.timedelta):

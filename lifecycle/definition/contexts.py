@@ -18,7 +18,8 @@ class TransitionContext(Generic[Record]):
     """The question a transition asks: this record, this actor, this input, now.
 
     ``record`` is the row as locked (for hooks: as written); ``input`` is cleaned by the form where there is one;
-    ``target`` is None until it is decided; ``entry`` and ``previous`` (the values before, by column name) are there for hooks.
+    ``target`` is None until it is decided; ``entry`` and ``previous`` (the values before, by column name)
+    are there for hooks.
     """
 
     record: Record

@@ -17,8 +17,8 @@ class Frozen(dict[K, V]):
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("A lifecycle's definition is immutable: change its class and deploy it.")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self),)

@@ -9,6 +9,7 @@ from django.core.exceptions import FieldDoesNotExist
 
 from lifecycle.definition.compiled import State as Compiled
 from lifecycle.definition.frozen import deep
+from lifecycle.definition.options import CHECKS, judged
 from lifecycle.definition.reading import Declaration
 from lifecycle.definition.states import State, flat, plain, words
 from lifecycle.suggest import did_you_mean
@@ -40,7 +41,7 @@ def states_of(declaration: Declaration) -> tuple[dict[str, Compiled], list[str]]
             initial=name in initial,
             final=name in final or bool(detail.final),
             deprecated=bool(detail.deprecated),
-            meta=deep(detail.meta if isinstance(detail.meta, Mapping) else {}),
+            meta=deep(detail.meta),
         )
     return states, initial
 
@@ -103,7 +104,7 @@ def _field_choices(declaration: Declaration) -> list[tuple[Any, Any]] | None:
             declaration.report(
                 "lifecycle.E004",
                 "Meta has no model.",
-                "Set Meta.model to the model whose rows move through these states.",
+                "Set Meta.model to the model whose rows move through these states (or Meta.abstract = True).",
                 "Meta.model",
             )
         return None
@@ -139,7 +140,7 @@ def _details(declaration: Declaration) -> dict[str, State]:
         name = plain(key)
         if not isinstance(name, str):
             continue
-        details[name] = value if isinstance(value, State) else State(value)
+        details[name] = _judged(declaration, name, value if isinstance(value, State) else State(value))
         for option in details[name].unknown:
             declaration.report(
                 "lifecycle.E001",
@@ -151,7 +152,13 @@ def _details(declaration: Declaration) -> dict[str, State]:
     return details
 
 
-def _named(declaration: Declaration, option: str, known: Iterable[str], id: str) -> list[str]:
+def _judged(declaration: Declaration, name: str, state: State) -> State:
+    """The state with its wrong options reported and left at their defaults."""
+    good = judged(declaration, CHECKS["state"], state.options, "Meta.states", name)
+    return State(**good, **state.unknown)
+
+
+def _named(declaration: Declaration, option: str, known: Iterable[str], code: str) -> list[str]:
     """The states an option of Meta names."""
     known = list(known)
     names: list[str] = []
@@ -161,6 +168,6 @@ def _named(declaration: Declaration, option: str, known: Iterable[str], id: str)
             names.append(name)
         elif known:
             declaration.report(
-                id, f"Meta.{option} names '{name}', which is no state.", did_you_mean(name, known), f"Meta.{option}"
+                code, f"Meta.{option} names '{name}', which is no state.", did_you_mean(name, known), f"Meta.{option}"
             )
     return list(dict.fromkeys(names))

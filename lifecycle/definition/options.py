@@ -97,6 +97,11 @@ CHECKS: dict[str, dict[str, tuple[Check, str]]] = {
         ),
     },
     "reminder": {"repeat": (lambda value: value is None or _duration(value), DURATION[1])},
+    "state": {
+        "meta": (_json, "a dict of JSON data"),
+        "final": FLAG,
+        "deprecated": FLAG,
+    },
     "guard": {
         "code": TEXT,
         "kind": (lambda value: value in ("precondition", "permission"), "'precondition' or 'permission'"),
@@ -140,7 +145,7 @@ class Options:
                 "Meta.initial",
             )
         values = {option: getattr(meta, option) for option in META}
-        good = self._judged(META, values, "Meta")
+        good = judged(self.declaration, META, values, "Meta")
         defaults = type(meta)()
         read = {option: good.get(option, getattr(defaults, option)) for option in META if option != "services"}
         return {"name": name, "model": meta.model, **read}
@@ -150,7 +155,7 @@ class Options:
         if id(declared) not in self._read:
             checks = CHECKS[declared.word]
             values = {name: value for name, value in declared.options.items() if value is not None}
-            read = self._judged(checks, values, where)
+            read = judged(self.declaration, checks, values, where)
             if isinstance(declared, Transition):
                 read.update({key: tuple(flat(read[key])) for key in ("accept", "secrets") if key in read})
             if isinstance(declared, Effect) and "retry" in read:
@@ -160,22 +165,7 @@ class Options:
 
     def guard(self, options: Mapping[str, Any], where: str) -> dict[str, Any]:
         """The options of a guard that make sense."""
-        return self._judged(CHECKS["guard"], options, where)
-
-    def _judged(self, checks: Mapping[str, tuple[Check, str]], values: Mapping[str, Any], where: str) -> dict[str, Any]:
-        good: dict[str, Any] = {}
-        for option, value in values.items():
-            check, expected = checks.get(option, (_anything, ""))
-            if check(value):
-                good[option] = value
-            else:
-                self.declaration.report(
-                    "lifecycle.E002",
-                    f"{option} is {_shown(value)}.",
-                    f"Give {expected}.",
-                    where if where != "Meta" else f"Meta.{option}",
-                )
-        return good
+        return judged(self.declaration, CHECKS["guard"], options, where)
 
     def _retry(self, read: dict[str, Any], where: str) -> None:
         retry: Retry = read["retry"]
@@ -189,6 +179,21 @@ class Options:
                 where,
             )
             del read["retry"]
+
+
+def judged(
+    declaration: Declaration, checks: Mapping[str, tuple[Check, str]], values: Mapping[str, Any], *where: str
+) -> dict[str, Any]:
+    """The options that make sense; the others are reported with what would."""
+    good: dict[str, Any] = {}
+    for option, value in values.items():
+        check, expected = checks.get(option, (_anything, ""))
+        if check(value):
+            good[option] = value
+        else:
+            place = ("Meta", option) if where == ("Meta",) else where
+            declaration.report("lifecycle.E002", f"{option} is {_shown(value)}.", f"Give {expected}.", *place)
+    return good
 
 
 def _number(value: Any, least: float, most: float = math.inf) -> bool:

@@ -17,6 +17,10 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import LifecycleError
 from lifecycle.suggest import did_you_mean
 
+STORABLE = (
+    "Use str, int, float, bool, Decimal, timedelta, date, datetime, time, UUID, an Enum, Literal, or lists, tuples, "
+    "dicts and optionals of these."
+)
 PLAIN = (str, int, float, bool, Decimal, dt.timedelta, dt.datetime, dt.date, dt.time, uuid.UUID)
 
 
@@ -53,12 +57,14 @@ def structure(definition: Definition, overrides: Mapping[str, Any]) -> Any:
 def validate(definition: Definition, name: str, value: Any) -> Any:
     """One parameter's value from JSON.
 
-    A ``timedelta`` is an ISO 8601 duration ("PT3M", "P2DT12H") or a number of seconds; both are accepted, ISO 8601 is stored.
+    A ``timedelta`` is an ISO 8601 duration ("PT3M", "P2DT12H") or a number of seconds: both are accepted, the
+    first is stored.
 
     Raises:
         InvalidParameter: no such parameter, or the value does not fit its type.
     """
-    hints = _hints(definition.parameters) if definition.parameters is not None else {}
+    declared: Any = definition.parameters
+    hints = _hints(declared) if declared is not None else {}
     if name not in hints:
         raise InvalidParameter(
             f"Lifecycle '{definition.name}' has no parameter '{name}'. {did_you_mean(name, hints)}",
@@ -112,7 +118,7 @@ def complaints(definition: Definition) -> Iterator[tuple[str, str, str]]:
     declared: Any = definition.parameters
     try:
         hints = _hints(declared)
-    except Exception as error:  # an annotation may name anything
+    except Exception as error:  # noqa: BLE001 an annotation may name anything
         yield "", f"The types of Parameters cannot be read: {error}.", "Import the types at the top of the module."
         return
     for field in dataclasses.fields(declared):
@@ -126,8 +132,7 @@ def complaints(definition: Definition) -> Iterator[tuple[str, str, str]]:
             yield (
                 field.name,
                 f"Parameter '{field.name}' is a {described(hints[field.name])}, which cannot be stored as JSON.",
-                "Use str, int, float, bool, Decimal, timedelta, date, datetime, time, UUID, an Enum, Literal, or lists, "
-                "tuples, dicts and optionals of these.",
+                STORABLE,
             )
     try:
         made = declared()
@@ -165,12 +170,12 @@ def storable(hint: Any) -> bool:
 def _survives(value: Any, hint: Any) -> bool:
     try:
         return bool(_converter().structure(_converter().unstructure(value), hint) == value)
-    except Exception:  # whatever the converter raises, the default does not fit
+    except Exception:  # noqa: BLE001 whatever the converter raises, the default does not fit
         return False
 
 
 @functools.lru_cache(maxsize=256)
-def _hints(declared: type[Any]) -> Mapping[str, Any]:
+def _hints(declared: Any) -> Mapping[str, Any]:
     hints = typing.get_type_hints(declared)
     return {field.name: hints[field.name] for field in dataclasses.fields(declared)}
 
@@ -184,8 +189,8 @@ def _converter() -> Any:
 
     def strict(kind: type[Any], *allowed: type[Any]) -> None:
         def structure(value: Any, _: Any) -> Any:
-            if isinstance(value, bool) and kind is not bool or not isinstance(value, allowed):
-                raise ValueError(value)
+            if (isinstance(value, bool) and kind is not bool) or not isinstance(value, allowed):
+                raise TypeError(value)
             return kind(value)
 
         converter.register_structure_hook(kind, structure)
@@ -211,7 +216,7 @@ def _iso(value: dt.timedelta) -> str:
 
 def _duration(value: Any) -> dt.timedelta:
     if isinstance(value, bool):
-        raise ValueError(value)
+        raise TypeError(value)
     if isinstance(value, (int, float)):
         return dt.timedelta(seconds=value)
     from django.utils.dateparse import parse_duration
@@ -224,7 +229,7 @@ def _duration(value: Any) -> dt.timedelta:
 
 def _decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise ValueError(value)  # a float has already lost what a Decimal is for
+        raise TypeError(value)  # a float has already lost what a Decimal is for
     try:
         found = Decimal(value)
     except InvalidOperation as error:

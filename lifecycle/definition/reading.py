@@ -56,9 +56,9 @@ class Declaration:
         """The members of one kind, by attribute, in the order of declaration."""
         return {name: member for name, member in self.members.items() if isinstance(member, kind)}
 
-    def report(self, id: str, message: str, hint: str, *where: str) -> None:
+    def report(self, code: str, message: str, hint: str, *where: str) -> None:
         """Adds a problem that reading or compiling found."""
-        self.problems.append(Problem(id=id, message=message, hint=hint, where=self.where(*where)))
+        self.problems.append(Problem(id=code, message=message, hint=hint, where=self.where(*where)))
 
 
 def is_abstract(cls: type[Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from lifecycle.definition.callables import Dotted, accepts, takes_owner, unwrapped
 from lifecycle.definition.effects import Effect
 from lifecycle.definition.reading import Declaration, lineage
-from lifecycle.definition.states import CREATE, Any_, AnyExcept, flat, plain
+from lifecycle.definition.states import ANY, CREATE, AnyExcept, flat, plain
 from lifecycle.definition.transitions import Transition
 from lifecycle.definition.wirings import Wired
 from lifecycle.suggest import did_you_mean
@@ -33,28 +33,30 @@ class Resolver:
 
     # States ---------------------------------------------------------------------------------------
 
-    def state_names(self, value: Any, *where: str, id: str = "lifecycle.E021", final: bool = False) -> list[str]:
+    def state_names(self, value: Any, *where: str, code: str = "lifecycle.E021", final: bool = False) -> list[str]:
         """The names of the states meant, in order, each once; ``final`` makes `ANY` mean final ones too."""
         every = tuple(self.states) if final else self.open_states
         names: list[str] = []
         for item in flat(value):
-            if isinstance(item, Any_):
+            if item is ANY:
                 names.extend(every)
             elif isinstance(item, AnyExcept):
-                excluded = {self._state(name, where, id) for name in item.names}
+                excluded = {self._state(name, where, code) for name in item.names}
                 names.extend(name for name in every if name not in excluded)
             else:
-                name = self._state(item, where, id)
+                name = self._state(item, where, code)
                 if name is not None:
                     names.append(name)
         return list(dict.fromkeys(names))
 
-    def _state(self, value: Any, where: tuple[str, ...], id: str) -> str | None:
+    def _state(self, value: Any, where: tuple[str, ...], code: str) -> str | None:
         name = plain(value)
-        if name in self.states if isinstance(name, str) else False:
-            return str(name)
+        if isinstance(name, str) and name in self.states:
+            return name
         if self.states:
-            self.declaration.report(id, f"There is no state {_quoted(value)}.", did_you_mean(name, self.states), *where)
+            self.declaration.report(
+                code, f"There is no state {_quoted(value)}.", did_you_mean(name, self.states), *where
+            )
         return None
 
     # Transitions ----------------------------------------------------------------------------------
@@ -63,7 +65,7 @@ class Resolver:
         """The names of the transitions a wiring is about; those a subclass removed are left out silently."""
         names: list[str] = []
         for item in flat(value):
-            if isinstance(item, Any_):
+            if item is ANY:
                 names.extend(self.transitions)
             elif isinstance(item, AnyExcept):
                 excluded = {self.transition_name(name, *where) for name in item.names}
@@ -76,14 +78,14 @@ class Resolver:
                     names.append(name)
         return list(dict.fromkeys(names))
 
-    def transition_name(self, value: Any, *where: str, id: str = "lifecycle.E026") -> str | None:
+    def transition_name(self, value: Any, *where: str, code: str = "lifecycle.E026") -> str | None:
         """The name of the transition meant, as this class has it; None, and reported, when there is none."""
         if isinstance(value, Transition):
             if value.attribute in self.transitions and self._is_ours(value.attribute, value):
                 return value.attribute
             if value.attribute and not self._removed(value):
                 self.declaration.report(
-                    id,
+                    code,
                     f"The transition '{value.attribute}' belongs to another lifecycle.",
                     "Name a transition of this class or of a base class.",
                     *where,
@@ -98,7 +100,7 @@ class Resolver:
             hint = "Assign the Transition to an attribute of this class: the attribute is its name."
         else:
             hint = did_you_mean(wanted, self.transitions)
-        self.declaration.report(id, f"There is no transition {_quoted(wanted)}.", hint, *where)
+        self.declaration.report(code, f"There is no transition {_quoted(wanted)}.", hint, *where)
         return None
 
     def _removed(self, value: Any) -> bool:

@@ -7,12 +7,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from lifecycle.definition import parameters
-from lifecycle.definition.compiled import CompiledEffect, Definition
+from lifecycle.definition.compiled import (
+    CompiledDeadline,
+    CompiledEffect,
+    CompiledReminder,
+    CompiledTimeout,
+    Definition,
+)
 from lifecycle.definition.durations import After, InvalidDuration
 from lifecycle.definition.graph import reachable
 from lifecycle.definition.problems import Problem
 from lifecycle.definition.reading import Declaration
-from lifecycle.definition.states import ANY, flat
+from lifecycle.definition.states import flat, is_any
 from lifecycle.definition.transitions import Transition
 
 Rule = Callable[[Declaration, Definition], Iterator[Problem]]
@@ -44,6 +50,7 @@ def verify(declaration: Declaration, definition: Definition) -> list[Problem]:
 
 @rule
 def names_can_be_stored(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A name cannot be stored: no identifier, or longer than its column."""
     groups = [
         ("lifecycle", [definition.name], NAME_LENGTH),
         ("state", definition.states, STATE_LENGTH),
@@ -78,6 +85,7 @@ def names_can_be_stored(declaration: Declaration, definition: Definition) -> Ite
 
 @rule
 def states_are_reachable(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A state cannot be come to from any initial state."""
     if not definition.initial:
         return
     seen = reachable(definition, definition.initial)
@@ -93,6 +101,7 @@ def states_are_reachable(declaration: Declaration, definition: Definition) -> It
 
 @rule
 def states_that_are_not_final_have_a_way_out(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A state is not final, but nothing leaves it."""
     for name, state in definition.states.items():
         if not state.final and not definition.leaving(name):
             yield Problem(
@@ -105,6 +114,7 @@ def states_that_are_not_final_have_a_way_out(declaration: Declaration, definitio
 
 @rule
 def final_states_are_not_left(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A transition leaves a final state."""
     for transition in definition.transitions.values():
         for state in sorted(transition.sources & definition.final):
             yield Problem(
@@ -117,6 +127,7 @@ def final_states_are_not_left(declaration: Declaration, definition: Definition) 
 
 @rule
 def final_states_have_no_leave_hooks(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A hook waits for a final state to be left."""
     for state in definition.leave_hooks:
         if state in definition.final:
             for hook in definition.leave_hooks[state]:
@@ -130,6 +141,7 @@ def final_states_have_no_leave_hooks(declaration: Declaration, definition: Defin
 
 @rule
 def deprecated_states_are_not_entered(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A deprecated state is entered by a transition or by birth."""
     deprecated = {name for name, state in definition.states.items() if state.deprecated}
     for name in definition.initial:
         if name in deprecated:
@@ -155,6 +167,7 @@ def deprecated_states_are_not_entered(declaration: Declaration, definition: Defi
 
 @rule
 def transitions_have_both_ends(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A transition has no source or no target."""
     for name, declared in declaration.of(Transition).items():
         for word, value in (("source", declared.source), ("target", declared.target)):
             if not flat(value):
@@ -164,29 +177,29 @@ def transitions_have_both_ends(declaration: Declaration, definition: Definition)
                     hint=f"Name at least one {word} state{' or ANY' if word == 'source' else ''}.",
                     where=declaration.where(name),
                 )
-        if flat(declared.source) and _only_any(declared.source) and definition.states:
-            if not definition.transitions[name].sources:
-                yield Problem(
-                    id="lifecycle.E020",
-                    message=f"Transition '{name}' starts in no state: {declared.source!r} leaves none.",
-                    hint="ANY means every state that is not final; name the states it may start in.",
-                    where=declaration.where(name),
-                )
-        if any(item is ANY for item in flat(declared.target)):
+        if _only_any(declared.source) and definition.states and not definition.transitions[name].sources:
+            yield Problem(
+                id="lifecycle.E020",
+                message=f"Transition '{name}' starts in no state: {declared.source!r} leaves none.",
+                hint="ANY means every state that is not final; name the states it may start in.",
+                where=declaration.where(name),
+            )
+        if any(is_any(item) for item in flat(declared.target)):
             yield Problem(
                 id="lifecycle.E021",
-                message=f"Transition '{name}' has the target ANY.",
+                message=f"Transition '{name}' has the target {declared.target!r}.",
                 hint="List the states its route may choose.",
                 where=declaration.where(name),
             )
 
 
 def _only_any(source: object) -> bool:
-    return all(type(item).__name__ in ("Any_", "AnyExcept") for item in flat(source))
+    return bool(flat(source)) and all(is_any(item) for item in flat(source))
 
 
 @rule
 def several_targets_have_a_route(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """Several targets have no route, or a single one has a route."""
     for transition in definition.transitions.values():
         if len(transition.targets) > 1 and transition.route is None:
             yield Problem(
@@ -206,6 +219,7 @@ def several_targets_have_a_route(declaration: Declaration, definition: Definitio
 
 @rule
 def accept_leaves_owned_columns_alone(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """``accept`` names the record's key or a column that only the runtime writes."""
     options = getattr(definition.model, "_meta", None)
     key = getattr(getattr(options, "pk", None), "name", "id")
     for transition in definition.transitions.values():
@@ -226,6 +240,7 @@ def accept_leaves_owned_columns_alone(declaration: Declaration, definition: Defi
 
 @rule
 def on_same_needs_one_target(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """``on_same="ok"`` stands on a transition with several targets."""
     for transition in definition.transitions.values():
         if transition.on_same == "ok" and len(transition.targets) > 1:
             yield Problem(
@@ -238,6 +253,7 @@ def on_same_needs_one_target(declaration: Declaration, definition: Definition) -
 
 @rule
 def guard_codes_can_be_stored(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A guard's code is no identifier."""
     groups = [definition.create_guards, *(transition.guards for transition in definition.transitions.values())]
     for guard in dict.fromkeys(guard for guards in groups for guard in guards):
         if not NAME.match(guard.code) or len(guard.code) > CODE_LENGTH:
@@ -254,6 +270,7 @@ def guard_codes_can_be_stored(declaration: Declaration, definition: Definition) 
 
 @rule
 def effects_outlive_their_attempts(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """An effect's lease is not longer than its timeout."""
     for effect in definition.effects.values():
         if effect.lease is not None and effect.lease <= effect.timeout:
             yield Problem(
@@ -266,6 +283,7 @@ def effects_outlive_their_attempts(declaration: Declaration, definition: Definit
 
 @rule
 def effects_are_owed_by_something(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """No transition, state or reminder owes an effect."""
     reminded = {reminder.effect for reminder in definition.reminders.values()}
     broken = bool(declaration.problems)  # what owes it may be the very thing that could not be read
     for effect in definition.effects.values():
@@ -280,6 +298,7 @@ def effects_are_owed_by_something(declaration: Declaration, definition: Definiti
 
 @rule
 def follow_ups_can_start(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """An effect's follow-up cannot start where the record will be."""
     for effect in definition.effects.values():
         for option in ("on_success", "on_failure", "on_dead"):
             name = getattr(effect, option)
@@ -329,9 +348,20 @@ def _list(names: Iterable[str]) -> str:
 # Triggers ---------------------------------------------------------------------------------------------
 
 
+def _firing(definition: Definition) -> Iterator[CompiledTimeout | CompiledDeadline]:
+    yield from definition.timeouts.values()
+    yield from definition.deadlines.values()
+
+
+def _waiting(definition: Definition) -> Iterator[CompiledTimeout | CompiledReminder]:
+    yield from definition.timeouts.values()
+    yield from definition.reminders.values()
+
+
 @rule
 def triggers_wait_where_they_can_fire(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
-    for trigger in [*definition.timeouts.values(), *definition.deadlines.values()]:
+    """A timeout or deadline waits in a state its transition cannot start from."""
+    for trigger in _firing(definition):
         sources = definition.transitions[trigger.transition].sources
         for state in trigger.when:
             if state not in sources:
@@ -345,7 +375,8 @@ def triggers_wait_where_they_can_fire(declaration: Declaration, definition: Defi
 
 @rule
 def triggers_wait_somewhere(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
-    for trigger in [*definition.timeouts.values(), *definition.deadlines.values(), *definition.reminders.values()]:
+    """A trigger waits in no state."""
+    for trigger in [*_firing(definition), *definition.reminders.values()]:
         if not trigger.when and not declaration.problems:
             yield Problem(
                 id="lifecycle.E041",
@@ -357,6 +388,7 @@ def triggers_wait_somewhere(declaration: Declaration, definition: Definition) ->
 
 @rule
 def reminders_wait_in_states_that_end(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A reminder reminds in a final state."""
     for reminder in definition.reminders.values():
         for state in reminder.when:
             if state in definition.final:
@@ -370,17 +402,18 @@ def reminders_wait_in_states_that_end(declaration: Declaration, definition: Defi
 
 @rule
 def waits_are_durations(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """``after`` raises, or answers something else than a duration longer than zero."""
     try:
         defaults = parameters.defaults(definition)
-    except Exception:  # Parameters that cannot be made are told by the rule about them
+    except Exception:  # noqa: BLE001 Parameters that cannot be made are told by the rule about them
         return
-    for trigger in [*definition.timeouts.values(), *definition.reminders.values()]:
+    for trigger in _waiting(definition):
         said = _complaint(trigger.after, defaults)
         if said:
             yield Problem(
                 id="lifecycle.E043",
                 message=f"after of '{trigger.name}' {said}.",
-                hint="Give a datetime.timedelta longer than zero, or a function of the parameters that answers with one.",
+                hint="Give a datetime.timedelta longer than zero, or a function of the parameters that answers one.",
                 where=declaration.where(trigger.name),
             )
 
@@ -390,7 +423,7 @@ def _complaint(after: Callable[[object], object], defaults: object) -> str | Non
         answer = after.source if isinstance(after, After) and after.fixed is not None else after(defaults)
     except InvalidDuration as error:
         return str(error).partition(": after ")[2].partition(";")[0]
-    except Exception as error:  # whatever the user's function raises is the user's problem to read, with all others
+    except Exception as error:  # noqa: BLE001 whatever the user's function raises is the user's problem to read, with all others
         return f"raised {type(error).__name__}: {error}"
     return None if answer.total_seconds() > 0 else f"is {answer}"  # type: ignore[attr-defined]
 
@@ -400,6 +433,7 @@ def _complaint(after: Callable[[object], object], defaults: object) -> str | Non
 
 @rule
 def parameters_can_be_edited(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """Parameters is no frozen dataclass with defaults of storable types."""
     declared = definition.parameters
     if declared is None:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Never
 
 CREATE: Final = "$create"
 """Birth, where a transition's name is expected: ``@guard(on=CREATE)``."""
@@ -29,11 +29,16 @@ class State:
         meta: Mapping[str, Any] | None = None,
         final: bool = False,
         deprecated: bool = False,
-        **unknown: Any,
+        **unknown: Never,
     ) -> None:
         values = {"label": label, "meta": meta or {}, "final": final, "deprecated": deprecated, "unknown": unknown}
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What was said, by option."""
+        return {"label": self.label, "meta": self.meta, "final": self.final, "deprecated": self.deprecated}
 
     label: Any
     meta: Mapping[str, Any]
@@ -45,14 +50,14 @@ class State:
         raise AttributeError("State is immutable.")
 
 
-class Any_:
+class Everything:
     """``ANY``: every state that is not final; where transitions are named, every transition."""
 
     def __repr__(self) -> str:
         return "ANY"
 
 
-ANY: Final = Any_()
+ANY: Final = Everything()
 
 
 class AnyExcept:
@@ -68,11 +73,20 @@ class AnyExcept:
 ANY_EXCEPT = AnyExcept
 
 
+def is_any(value: Any) -> bool:
+    """Whether this is `ANY` or ``ANY_EXCEPT(…)``."""
+    return isinstance(value, (Everything, AnyExcept))
+
+
 def flat(value: Any) -> list[Any]:
     """One thing, several, or several in lists, as a list."""
     if value is None:
         return []
-    if isinstance(value, (str, Enum, Any_, AnyExcept)) or not isinstance(value, Iterable) or isinstance(value, type):
+    if (
+        isinstance(value, (str, Enum, Everything, AnyExcept))
+        or not isinstance(value, Iterable)
+        or isinstance(value, type)
+    ):
         return [value]
     return [item for part in value for item in flat(part)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, Never, TypeVar, overload
 
 from lifecycle.definition.declared import UNSET, Declared, given
 from lifecycle.definition.effects import OPTIONS as EFFECT_OPTIONS
@@ -78,7 +78,7 @@ class Transition(Declared):
         hooks: Any = UNSET,
         on_same: Literal["refuse", "ok"] = UNSET,
         meta: Mapping[str, Any] = UNSET,
-        **unknown: Any,
+        **unknown: Never,
     ) -> None:
         options = given(
             label=label,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 from lifecycle.definition.declared import UNSET, Declared, given
 
@@ -31,7 +31,7 @@ class Timeout(Trigger):
 
     word = "timeout"
 
-    def __init__(self, transition: Any, when: Any, after: After, batch_size: int = UNSET, **unknown: Any) -> None:
+    def __init__(self, transition: Any, when: Any, after: After, batch_size: int = UNSET, **unknown: Never) -> None:
         options = given(after=after, batch_size=batch_size)
         self._fill(subject=transition, when=when, options=options, unknown=unknown, name="", attribute="")
 
@@ -48,7 +48,7 @@ class Deadline(Trigger):
 
     word = "deadline"
 
-    def __init__(self, transition: Any, when: Any, at: Any, batch_size: int = UNSET, **unknown: Any) -> None:
+    def __init__(self, transition: Any, when: Any, at: Any, batch_size: int = UNSET, **unknown: Never) -> None:
         options = given(at=at, batch_size=batch_size)
         self._fill(subject=transition, when=when, options=options, unknown=unknown, name="", attribute="")
 
@@ -66,7 +66,7 @@ class Reminder(Trigger):
     word = "reminder"
 
     def __init__(
-        self, effect: Any, when: Any, after: After, repeat: dt.timedelta | None = None, **unknown: Any
+        self, effect: Any, when: Any, after: After, repeat: dt.timedelta | None = None, **unknown: Never
     ) -> None:
         options = given(after=after, repeat=repeat)
         self._fill(subject=effect, when=when, options=options, unknown=unknown, name="", attribute="")

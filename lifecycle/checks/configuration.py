@@ -1,0 +1,115 @@
+"""Configuration check: ``settings.LIFECYCLE``, and what Celery was told."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, register
+from django.core.checks import Warning as Caution
+
+from lifecycle import conf, registry
+from lifecycle.checks.ids import TAG
+from lifecycle.definition.callables import imported
+from lifecycle.exceptions import InvalidSettings
+
+
+def _options() -> conf.Options | None:
+    try:
+        return conf.options()
+    except InvalidSettings:
+        return None  # told by `settings_are_valid`
+
+
+@register(TAG)
+def settings_are_valid(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports every unknown key and wrong value of ``settings.LIFECYCLE``."""
+    try:
+        conf.options()
+    except InvalidSettings as error:
+        where = f"settings.{conf.NAME}"
+        hint = "See the reference of settings for each key's meaning and default."
+        if not error.problems:
+            return [Error(str(error), hint=hint, obj=where, id="lifecycle.E130")]
+        return [
+            Error(str(problem.message), hint=hint, obj=f"{where}['{problem.field}']", id="lifecycle.E130")
+            for problem in error.problems
+        ]
+    return []
+
+
+@register(TAG)
+def the_dispatcher_can_be_imported(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports a dispatcher whose class, or whose library, is not there."""
+    options = _options()
+    if options is None:
+        return []
+    try:
+        imported(options.dispatcher)
+    except Exception as error:  # noqa: BLE001 importing a user's module may raise anything
+        return [
+            Error(
+                f"The dispatcher '{options.dispatcher}' cannot be imported: {error}",
+                hint="Install what it needs (pip install celery), or set DISPATCHER to "
+                "'lifecycle.dispatch.none.NoDispatcher' and run lifecycle_worker.",
+                obj=f"settings.{conf.NAME}['DISPATCHER']",
+                id="lifecycle.E131",
+            )
+        ]
+    return []
+
+
+@register(TAG)
+def leases_outlast_effects(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports effects that take their lease from the settings and may run longer than it lasts."""
+    options = _options()
+    if options is None:
+        return []
+    return [
+        Error(
+            f"Effect '{effect.name}' may take {effect.timeout}, but the configured lease ends after {options.lease}.",
+            hint=f"Raise {conf.NAME}['LEASE'], lower the effect's timeout, or give the effect a lease of its own.",
+            obj=f"{definition.lifecycle.__name__}.{effect.name}",
+            id="lifecycle.E132",
+        )
+        for definition in registry.all()
+        for effect in definition.effects.values()
+        if effect.lease is None and effect.timeout >= options.lease
+    ]
+
+
+@register(TAG)
+def celery_lets_effects_finish(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports a Celery time limit that would kill a drain in the middle of an effect.
+
+    A drain starts runs for as long as the settings allow and lets the last one finish, so both count.
+    """
+    options, limits = _options(), _celery_limits()
+    effects = [effect for definition in registry.all() for effect in definition.effects.values()]
+    if options is None or not limits or not effects:
+        return []
+    longest = max(effects, key=lambda effect: effect.timeout)
+    needed = longest.timeout + dt.timedelta(seconds=options.drain_seconds)
+    return [
+        Caution(
+            f"Celery ends tasks after {limit:g} s ({name}), but a drain with effect '{longest.name}' may take "
+            f"{needed.total_seconds():g} s.",
+            hint=f"Raise {name} above that, or leave it out: every effect has a timeout of its own.",
+            obj=name,
+            id="lifecycle.W130",
+        )
+        for name, limit in limits.items()
+        if limit <= needed.total_seconds()
+    ]
+
+
+def _celery_limits() -> dict[str, float]:
+    """The time limits of the project's Celery app, when there is one: Celery is asked, never imported."""
+    celery = sys.modules.get("celery")
+    app: Any = getattr(celery, "current_app", None)
+    if app is None:
+        return {}
+    found = {name: app.conf.get(name) for name in ("task_time_limit", "task_soft_time_limit")}
+    return {name: float(limit) for name, limit in found.items() if limit}

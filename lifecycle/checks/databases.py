@@ -1,0 +1,125 @@
+"""Database check: whether the databases keep what the engine relies on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, register
+from django.core.checks import Warning as Caution
+from django.db import connections, router
+
+from lifecycle import registry
+from lifecycle.checks.ids import TAG
+from lifecycle.models import EffectRun, TransitionLog
+
+SHORTEST_SQLITE_TIMEOUT = 5  # seconds; Django's and Python's default
+
+
+def _ours() -> list[str]:
+    """The aliases that rows of ours are written to."""
+    aliases = [router.db_for_write(model) for model in (TransitionLog, EffectRun)]
+    aliases += [router.db_for_write(definition.model) for definition in registry.all() if definition.model is not None]
+    return list(dict.fromkeys(aliases))
+
+
+def _of(*vendors: str) -> Iterator[tuple[str, Any]]:
+    for alias in _ours():
+        connection = connections[alias]
+        if connection.vendor in vendors:
+            yield alias, connection
+
+
+def _options(connection: Any) -> dict[str, Any]:
+    return connection.settings_dict.get("OPTIONS") or {}
+
+
+@register(TAG)
+def sqlite_locks_when_a_transaction_begins(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports SQLite whose transactions begin without the write lock.
+
+    A deferred transaction that reads first and writes later fails at once with "database is locked" when another wrote
+    in between; no timeout helps, and nothing serialises two decisions on one record.
+    """
+    return [
+        Error(
+            f"DATABASES['{alias}'] is SQLite without transaction_mode 'IMMEDIATE'.",
+            hint="Set DATABASES[…]['OPTIONS']['transaction_mode'] = 'IMMEDIATE'.",
+            obj=f"DATABASES['{alias}']",
+            id="lifecycle.E120",
+        )
+        for alias, connection in _of("sqlite")
+        if str(_options(connection).get("transaction_mode", "")).upper() not in ("IMMEDIATE", "EXCLUSIVE")
+    ]
+
+
+@register(TAG)
+def sqlite_reads_while_it_writes(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports SQLite without the write-ahead log, where a reader blocks every writer."""
+    return [
+        Caution(
+            f"DATABASES['{alias}'] is SQLite without WAL: pages that read make workers wait.",
+            hint="Set DATABASES[…]['OPTIONS']['init_command'] = 'PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;'.",
+            obj=f"DATABASES['{alias}']",
+            id="lifecycle.W120",
+        )
+        for alias, connection in _of("sqlite")
+        if not _is_in_memory(connection)
+        and "journal_mode=wal" not in str(_options(connection).get("init_command", "")).lower().replace(" ", "")
+    ]
+
+
+def _is_in_memory(connection: Any) -> bool:
+    return bool(connection.is_in_memory_db())
+
+
+@register(TAG)
+def sqlite_waits_its_turn(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports SQLite that gives up on the write lock after less than five seconds."""
+    return [
+        Caution(
+            f"DATABASES['{alias}'] is SQLite with a timeout of {_options(connection)['timeout']} s.",
+            hint=f"Set DATABASES[…]['OPTIONS']['timeout'] to {SHORTEST_SQLITE_TIMEOUT} or more.",
+            obj=f"DATABASES['{alias}']",
+            id="lifecycle.W121",
+        )
+        for alias, connection in _of("sqlite")
+        if _options(connection).get("timeout", SHORTEST_SQLITE_TIMEOUT) < SHORTEST_SQLITE_TIMEOUT
+    ]
+
+
+@register(TAG)
+def mysql_reads_what_is_committed(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports MySQL or MariaDB with gap locks and old snapshots: any isolation level but READ COMMITTED."""
+    return [
+        Caution(
+            f"DATABASES['{alias}'] runs at isolation level '{_options(connection).get('isolation_level')}'.",
+            hint="Set DATABASES[…]['OPTIONS']['isolation_level'] = 'read committed' (Django's default).",
+            obj=f"DATABASES['{alias}']",
+            id="lifecycle.W122",
+        )
+        for alias, connection in _of("mysql")
+        if str(_options(connection).get("isolation_level", "read committed")).lower() != "read committed"
+    ]
+
+
+@register(TAG)
+def records_live_beside_their_history(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports routers that send a record and what is written with it to different databases."""
+    found: list[CheckMessage] = []
+    for definition in registry.all():
+        if definition.model is None:
+            continue
+        home = router.db_for_write(definition.model)
+        for ours in (TransitionLog, EffectRun):
+            other = router.db_for_write(ours)
+            if other != home:
+                found.append(
+                    Error(
+                        f"{definition.model._meta.label} is written to '{home}', {ours._meta.label} to '{other}'.",
+                        hint="Let the router answer one alias for both: they are written in one transaction.",
+                        obj=f"{definition.lifecycle.__name__}.Meta.model",
+                        id="lifecycle.E121",
+                    )
+                )
+    return found
