@@ -69,7 +69,7 @@ def _crash(run: EffectRun | ClaimedRun, now: dt.datetime) -> Crash:
 
 
 def _is_followed(run: EffectRun | ClaimedRun) -> bool:
-    """Whether death is followed by a transition; a process that does not know the effect leaves that to one that does."""
+    """Whether death is followed by a transition; a process that does not know the effect leaves it to one that does."""
     definition = registry.find(run.lifecycle)
     effect = definition.effects.get(run.effect) if definition is not None else None
     return effect is None or effect.on_dead is not None

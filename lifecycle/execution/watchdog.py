@@ -180,7 +180,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def watching(watch: Watch | None) -> Iterator[None]:
-    """Watches while the block runs; None (in somebody's transaction, where no other connection sees the rows) does not."""
+    """Watches while the block runs. None does not: in somebody's transaction no other connection sees the rows."""
     if watch is None:
         yield
         return
