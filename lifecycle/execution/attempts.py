@@ -12,7 +12,7 @@ from django.db import connections, transaction
 
 from lifecycle import registry
 from lifecycle.exceptions import LeaseLost, RecordNotFound
-from lifecycle.execution import connecting, crashes, failures, finishing, points, watchdog
+from lifecycle.execution import connecting, crashes, failures, finishing, interference, points, watchdog
 from lifecycle.execution.alarms import Alarm, TimedOut
 from lifecycle.execution.context import EffectContext
 from lifecycle.execution.finishing import Start
@@ -123,6 +123,8 @@ def _call(start: Start, record: Any) -> Any:
     with watchdog.watching(watch):
         try:
             with alarm:
+                if interference.before is not None:
+                    interference.before(start.definition, effect, ctx)
                 return effect.call(ctx)
         except BaseException as error:
             if alarm.rang and not isinstance(error, (KeyboardInterrupt, SystemExit, TimedOut)):
