@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import datetime as dt
 import inspect
@@ -77,67 +76,12 @@ def errors() -> str:
 
 
 def checks() -> str:
-    """Every id that is reported, with its sentences; … stands for a name in the declaration."""
-    found: dict[str, dict[str, str]] = {}
-    for path in sorted((ROOT / "lifecycle").rglob("*.py")):
-        for identity, message, hint in reported(path):
-            known = found.setdefault(identity, {})
-            if message:
-                known.setdefault(message, hint)
-    rows = []
-    for identity in sorted(found):
-        sentences = {WORDS[identity]: ""} if identity in WORDS else found[identity]
-        if not sentences:
-            raise SystemExit(f"{identity}: its sentence is made at run time; say in WORDS what it is reported for.")
-        kind = "warning" if identity.startswith("lifecycle.W") else "error"
-        hint = next((hint for hint in sentences.values() if hint), "")
-        rows.append((f"`{identity}`", kind, "<br>".join(sentences), hint))
-    return table(("id", "kind", "says", "hint"), rows)
+    from lifecycle.checks.ids import MEANINGS
 
-
-# Ids whose sentences are put together at run time.
-WORDS: dict[str, str] = {
-    "lifecycle.E002": "An option has a value of the wrong type.",
-    "lifecycle.E012": "Meta.initial names something that is no state.",
-    "lifecycle.E013": "Meta.final names something that is no state.",
-    "lifecycle.E021": "A source or target names something that is no state, or a target is ANY.",
-    "lifecycle.E026": "Something names a transition that does not exist.",
-    "lifecycle.E027": "A hook or an effect names a state that does not exist.",
-    "lifecycle.E035": "on_success, on_failure or on_dead names a transition that does not exist.",
-    "lifecycle.E040": "A timeout, deadline or reminder names something that does not exist.",
-    "lifecycle.E043": "`after` of a timeout or reminder is no positive, finite duration.",
-    "lifecycle.E102": "A state field's choices, default or length do not fit each other.",
-    "lifecycle.E104": "A state field's columns for time and version cannot be told apart.",
-}
-
-
-def reported(path: Path) -> Iterator[tuple[str, str, str]]:
-    for call in ast.walk(ast.parse(path.read_text())):
-        if not isinstance(call, ast.Call):
-            continue
-        named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        for place, value in [*enumerate(call.args), *named.items()]:
-            if isinstance(value, ast.Constant) and re.fullmatch(r"lifecycle\.[EW]\d{3}", str(value.value)):
-                message, hint = named.get("message", named.get("msg")), named.get("hint")
-                if message is None and isinstance(place, int):  # report(id, message, hint, …)
-                    message, hint = [*call.args[place + 1 : place + 3], None, None][:2]
-                elif message is None:  # Django's Error(message, hint=…, id=…)
-                    message = next(iter(call.args), None)
-                yield str(value.value), shape(message), shape(hint)
-
-
-def shape(expression: ast.expr | None) -> str:
-    """A sentence as written in the code, with … where it names something."""
-    match expression:
-        case ast.Constant(value=str(text)):
-            return text
-        case ast.JoinedStr(values=parts):
-            return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in parts)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Mod()):
-            return shape(left)
-        case ast.Call(args=[ast.Constant() | ast.JoinedStr() as inner, *_]):  # a translated sentence
-            return shape(inner)
-    return ""
+    return table(
+        ("id", "kind", "meaning"),
+        [(f"`{name}`", "warning" if name.startswith("lifecycle.W") else "error", MEANINGS[name]) for name in MEANINGS],
+    )
 
 
 def meta() -> str:

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,10 +92,21 @@ class Newcomer:
         return said
 
 
+def in_one_shell(found: list[Block]) -> list[Block]:
+    """Sessions that nothing interrupts are one: the shell is left only for the next command."""
+    joined: list[Block] = []
+    for block in found:
+        if joined and block.language == joined[-1].language == "pycon":
+            joined[-1] = replace(joined[-1], text=joined[-1].text + block.text)
+        else:
+            joined.append(block)
+    return joined
+
+
 @pytest.mark.processes
 def test_a_newcomer_who_types_the_tutorial_sees_what_it_says(tmp_path: Path) -> None:
     newcomer = Newcomer(tmp_path)
-    for block in blocks(ROOT / "docs" / "tutorial.md"):
+    for block in in_one_shell(blocks(ROOT / "docs" / "tutorial.md")):
         newcomer.does(block)
     assert (tmp_path / "bookings" / "lifecycles.py").exists()
 
