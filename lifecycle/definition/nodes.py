@@ -140,7 +140,7 @@ def _details(declaration: Declaration) -> dict[str, State]:
         name = plain(key)
         if not isinstance(name, str):
             continue
-        details[name] = _judged(declaration, name, value if isinstance(value, State) else State(value))
+        details[name] = _judged(declaration, name, _state(value))
         for option in details[name].unknown:
             declaration.report(
                 "lifecycle.E001",
@@ -150,6 +150,15 @@ def _details(declaration: Declaration) -> dict[str, State]:
                 name,
             )
     return details
+
+
+def _state(value: Any) -> State:
+    """What a value of the mapping says: a `State`, its options as a dict, or a label alone."""
+    if isinstance(value, State):
+        return value
+    if isinstance(value, Mapping):
+        return State(**{str(option): given for option, given in value.items()})
+    return State(value)
 
 
 def _judged(declaration: Declaration, name: str, state: State) -> State:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any
 
+from django.utils.functional import Promise
+
 from lifecycle.definition.declared import Declared
 from lifecycle.definition.effects import Effect
 from lifecycle.definition.reading import Declaration
@@ -26,6 +28,11 @@ def _text(value: Any) -> bool:
 
 def _texts(value: Any) -> bool:
     return isinstance(value, (str, Iterable)) and all(isinstance(item, str) and item for item in flat(value))
+
+
+def _label(value: Any) -> bool:
+    # Never str(value): a lazy translation is resolved when it is shown, in the language of whoever looks.
+    return isinstance(value, (str, Promise))
 
 
 def _flag(value: Any) -> bool:
@@ -70,6 +77,7 @@ FLAG = (_flag, "True or False")
 # Per kind of declaration: option → (what makes it right, how the message calls that).
 CHECKS: dict[str, dict[str, tuple[Check, str]]] = {
     "transition": {
+        "label": (_label, "a string or a lazy translation"),
         "permission": (_permission, "a permission codename, a callable, or a list of them"),
         "form": (_form, "a Django form class"),
         "accept": (_texts, "a list of field names"),
@@ -98,6 +106,7 @@ CHECKS: dict[str, dict[str, tuple[Check, str]]] = {
     },
     "reminder": {"repeat": (lambda value: value is None or _duration(value), DURATION[1])},
     "state": {
+        "label": (lambda value: value is None or _label(value), "a string or a lazy translation"),
         "meta": (_json, "a dict of JSON data"),
         "final": FLAG,
         "deprecated": FLAG,
