@@ -52,8 +52,7 @@ def _plain(value: Any, path: str, what: str, depth: int) -> Any:
     if isinstance(value, Enum):
         return _plain(value.value, path, what, depth)
     if isinstance(value, str):
-        if "\x00" in value:
-            raise _bad(path, what, "a string with a NUL character, which databases refuse")
+        _refuse_unstorable(value, path, what, "a string")
         return str(value)
     if isinstance(value, int):
         return int(value)
@@ -83,9 +82,15 @@ def _key(key: Any, path: str, what: str) -> str:
         key = key.value
     if not isinstance(key, str):
         raise _bad(path, what, f"the key {_short(key)}; JSON keys are strings")
-    if "\x00" in key:
-        raise _bad(path, what, "a key with a NUL character, which databases refuse")
+    _refuse_unstorable(key, path, what, "a key")
     return str(key)
+
+
+def _refuse_unstorable(text: str, path: str, what: str, kind: str) -> None:
+    if "\x00" in text:
+        raise _bad(path, what, f"{kind} with a NUL character, which databases refuse")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise _bad(path, what, f"{kind} with half a surrogate pair, which databases refuse")
 
 
 def _bad(path: str, what: str, found: str) -> InvalidPayload:
