@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from django.urls import include, path
+from rest_framework.routers import DefaultRouter, SimpleRouter
+
+from tests.rest.desk import ConvertedViewSet, ParcelViewSet, PickyViewSet, TicketViewSet
+
+router = DefaultRouter()
+router.register("tickets", TicketViewSet)
+router.register("parcels", ParcelViewSet)
+router.register("picky", PickyViewSet, basename="picky")
+
+converted = SimpleRouter(trailing_slash=False, use_regex_path=False)
+converted.register("tickets", ConvertedViewSet, basename="converted")
+
+urlpatterns = [path("api/", include(router.urls)), path("converted/", include(converted.urls))]
