@@ -53,7 +53,7 @@ def tick() -> None:
 # A worker ticks by itself -----------------------------------------------------------------------
 
 
-class TickStep(bootsteps.StartStopStep):  # type: ignore[misc]
+class TickStep(bootsteps.StartStopStep):
     """Sends ``lifecycle.tick`` to this worker's own queue, at the start and then once per interval.
 
     By message rather than by a call, so that a prefork parent never opens a database connection its children would

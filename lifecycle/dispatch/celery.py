@@ -7,7 +7,7 @@ import os
 import weakref
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from celery import Celery, current_app
 
@@ -87,7 +87,7 @@ class CeleryDispatcher:
         return sent
 
     def _send(self, task: str, args: tuple[Any, ...], queue: Any, expires: float) -> bool:
-        app: Celery = current_app._get_current_object()
+        app = cast(Celery, cast(Any, current_app)._get_current_object())
         if app.conf.task_always_eager:
             # send_task would ignore the setting and publish; drains in eager tests are started by the test kit.
             return False
@@ -124,7 +124,7 @@ class CeleryDispatcher:
 
     def _dial(self, app: Celery) -> Line:
         connection = app.connection_for_write(connect_timeout=self.timeout)
-        connection.transport_options = {**connection.transport_options, **self._bounds(connection)}
+        connection.transport_options = {**(connection.transport_options or {}), **self._bounds(connection)}
         return Line(app, connection, app.amqp.Producer(connection, auto_declare=False))
 
     def _bounds(self, connection: Any) -> dict[str, Any]:

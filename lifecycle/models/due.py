@@ -21,9 +21,9 @@ DUE_AT = "_lifecycle_due_at"
 class Literal(Value):
     """A value written into the SQL text: SQLite uses a partial index only when it can read the condition there."""
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         # Only names of our own enums come here; they hold no quotes.
-        return f"'{self.value}'", []
+        return f"'{self.value}'", ()
 
 
 def _queued(using: str) -> Any:

@@ -33,6 +33,7 @@ def take(name: str, every: dt.timedelta, using: str, *, force: bool = False) -> 
     if connection.vendor not in ("postgresql", "sqlite"):
         return _take_in_steps(name, every, using, force)
     moment = clock.overridden()
+    times: list[Any]
     if connection.vendor == "postgresql" and moment is None:
         now, then, times = "clock_timestamp()", "clock_timestamp() + %s", [every]
     else:

@@ -12,6 +12,6 @@ def run_once(turn: Pass) -> None:
     """Takes runs back from workers that stopped renewing, batch by batch; each goes back to its queue or is dead."""
     while turn.has_time():
         taken = crashes.take_back(turn.using, limit=BATCH)
-        turn.done += taken
-        if taken < BATCH:
+        turn.done += taken.queued + taken.dead
+        if not taken.more:
             return

@@ -84,8 +84,8 @@ def _already_done(replayed: Sequence[Fired], versions: Mapping[str, int]) -> lis
     return [Held(record_id=one, version=versions[one], refusals=[ALREADY]) for one in ids]
 
 
-def _reasons(refusal: BatchRefusal) -> list[Mapping[str, Any]]:
-    explained = [reason.as_dict() for reason in refusal.refusals]
+def _reasons(refusal: BatchRefusal) -> Sequence[Mapping[str, Any]]:
+    explained: Sequence[Mapping[str, Any]] = [reason.as_dict() for reason in refusal.refusals]
     return explained or [
         {
             "source": "error",

@@ -16,8 +16,8 @@ class Command(BaseCommand):
     help = (
         "Make one pass: take back runs of lost workers, fire due timeouts and deadlines, retry follow-ups, wake "
         "workers for queues with due runs, delete old runs. Celery workers and lifecycle_worker do this by themselves; "
-        "this command is for cron and for looking. It may run at any time beside them: where it is not time yet it does "
-        "nothing. Exits with 1 when a part failed."
+        "this command is for cron and for looking. It may run at any time beside them: where it is not time yet it "
+        "does nothing. Exits with 1 when a part failed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
