@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
 
@@ -13,9 +14,11 @@ class LifecycleConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Hangs the accessor on every model as its lifecycle is found."""
+        """Hangs the accessor on every model as its lifecycle is found, and keeps the database guard in repair."""
         from lifecycle import accessor, registry
+        from lifecycle.database_guard import installation
 
         if accessor.attach not in registry.listeners:
             registry.listeners.append(accessor.attach)
         registry.autodiscover()
+        post_migrate.connect(installation.after_migrate, sender=self, dispatch_uid="lifecycle.database_guard")

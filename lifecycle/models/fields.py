@@ -8,7 +8,7 @@ here, and no manager, queryset or signal is involved.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
@@ -27,9 +27,13 @@ from lifecycle.suggest import did_you_mean
 
 if TYPE_CHECKING:
     _Field = models.Field[Any, Any]
+    _CharField = models.CharField[Any, str]
+    _DateTimeField = models.DateTimeField[Any, dt.datetime]
+    _VersionField = models.PositiveBigIntegerField[Any, int]
 else:
     # As a mixin it must not be a Field itself: Django's fields come after it in the order of their methods.
     _Field = object
+    _CharField, _DateTimeField, _VersionField = models.CharField, models.DateTimeField, models.PositiveBigIntegerField
 
 # Fixed, not derived from the states: a longer name later would be an AlterField, which on SQLite rebuilds the table
 # (and drops its triggers) and on PostgreSQL may be refused.
@@ -39,10 +43,10 @@ STATE_LENGTH = 63
 class OwnedAttribute(DeferredAttribute):
     """Notes what Django fetches for a whole crowd of deferred instances, past `refresh_from_db` (Django ≥ 6.1)."""
 
-    def fetch_many(self, instances: Sequence[models.Model]) -> None:
-        attname = self.field.attname
+    def fetch_many(self, instances: Iterable[models.Model]) -> None:
+        attname, instances = self.field.attname, list(instances)
         without = [instance for instance in instances if attname not in instance.__dict__]
-        super().fetch_many(instances)  # type: ignore[misc]
+        super().fetch_many(instances)
         for instance in without:
             if attname in instance.__dict__:
                 note_loaded(instance, {attname: instance.__dict__[attname]})
@@ -55,6 +59,8 @@ class OwnedColumn(_Field):
     descriptor_class = OwnedAttribute
     guarded: bool = False
     copied: bool = False
+    # The name under which records offer their lifecycle, for the sentences; set when a lifecycle is registered.
+    accessor: str = "lifecycle"
 
     def deconstruct(self) -> Any:
         # Nothing of ours in users' migrations: the class named is Django's own.
@@ -129,14 +135,15 @@ class OwnedColumn(_Field):
         """
         if not self.guarded:
             return
-        query = compiler.query
-        if isinstance(query, models.sql.UpdateQuery):
+        query: Any = compiler.query
+        kind = type(query)
+        if issubclass(kind, models.sql.UpdateQuery):
             for field, _model, value in query.values:
                 # ``is``: Field.__eq__ would be most of the cost of a save().
                 if field is self and not writes.permits(value, self):
                     self._check_update(value)
         elif (
-            isinstance(query, models.sql.InsertQuery)
+            issubclass(kind, models.sql.InsertQuery)
             and query.on_conflict is OnConflict.UPDATE
             and any(field is self for field in query.update_fields)
         ):
@@ -161,15 +168,6 @@ class OwnedColumn(_Field):
         raise NotImplementedError
 
     # Sentences -----------------------------------------------------------------------------------
-
-    @property
-    def accessor(self) -> str:
-        """The name under which records offer their lifecycle; the registry may set another on the state's field."""
-        return self.__dict__.get("_accessor", "lifecycle")
-
-    @accessor.setter
-    def accessor(self, name: str) -> None:
-        self.__dict__["_accessor"] = name
 
     def _save_sentence(self, instance: models.Model, before: Any, current: Any) -> str:
         return (
@@ -203,7 +201,7 @@ class OwnedColumn(_Field):
         ]
 
 
-class StateField(OwnedColumn, models.CharField):
+class StateField(OwnedColumn, _CharField):
     """The state of a record: in migrations a plain CharField with choices.
 
     Args:
@@ -324,7 +322,7 @@ class _PairColumn(OwnedColumn):
         return [checks.Error(f"{self.model.__name__}.{self.name} {message}", hint=hint, obj=self, id="lifecycle.E104")]
 
 
-class ChangedAtField(_PairColumn, models.DateTimeField):
+class ChangedAtField(_PairColumn, _DateTimeField):  # type: ignore[misc] # DateField names an argument otherwise
     """When the record came into its state.
 
     NULL only in rows older than the column; ``lifecycle_adopt`` fills them. ``for_state`` names the StateField it
@@ -346,7 +344,7 @@ class ChangedAtField(_PairColumn, models.DateTimeField):
         return present if free and present is not None else _now()
 
 
-class VersionField(_PairColumn, models.PositiveBigIntegerField):
+class VersionField(_PairColumn, _VersionField):
     """How many transitions led here; 0 for a record no runtime created. Grows by one with every transition."""
 
     stands_for = "django.db.models.PositiveBigIntegerField"

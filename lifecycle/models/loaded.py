@@ -72,7 +72,8 @@ def _work_out(options: Any) -> Layout:
 
     fields = options.concrete_fields
     owned = tuple(field for field in fields if isinstance(field, OwnedColumn) and field.guarded)
-    plain, rewritten = [], []
+    plain: list[str] = []
+    rewritten: list[str] = []
     for field in fields:
         simple = field in owned or type(field).pre_save is models.Field.pre_save
         (plain if simple else rewritten).append(field.attname)

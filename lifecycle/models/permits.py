@@ -49,7 +49,7 @@ def bypass(reason: str) -> Iterator[None]:
     Args:
         reason: why; for whoever reads the log later. Empty is an `InvalidInput`.
     """
-    if not isinstance(reason, str) or not reason.strip():
+    if not (reason or "").strip():
         raise InvalidInput("bypass() needs a reason: say why the lifecycle is gone round, for whoever reads the log.")
     logger.warning("Owned columns may be written past their lifecycle: %s", reason)
     token = _bypass.set(reason)

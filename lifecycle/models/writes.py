@@ -12,6 +12,10 @@ from lifecycle.models.permits import bypass, creation_in_any_state, starting_wit
 if TYPE_CHECKING:
     from lifecycle.models.fields import OwnedColumn
 
+    _ExpressionWrapper = ExpressionWrapper[Any]
+else:
+    _ExpressionWrapper = ExpressionWrapper
+
 __all__ = [
     "Untouched",
     "Write",
@@ -54,7 +58,7 @@ class Write:
         return "%s", [self.field.get_db_prep_value(self.value, connection)]
 
 
-class WriteExpression(ExpressionWrapper):
+class WriteExpression(_ExpressionWrapper):
     """The same for an expression: ``update(lifecycle_version=WriteExpression(F("lifecycle_version") + 1, field))``."""
 
     def __init__(self, expression: Any, field: OwnedColumn) -> None:
