@@ -111,7 +111,7 @@ META = {
 
 def arguments_of(cls: Callable[..., Any]) -> Callable[[], str]:
     def made() -> str:
-        return table(("argument", "meaning"), [(f"`{name}`", text) for name, text in documented(cls)])
+        return table(("argument", "meaning"), [(f"`{name}`", capitalised(text)) for name, text in documented(cls)])
 
     return made
 
@@ -159,12 +159,17 @@ def duration(value: dt.timedelta) -> str:
     return f"timedelta(seconds={value.total_seconds():g})"
 
 
+def capitalised(text: str) -> str:
+    text = sentence(text)
+    return text[:1].upper() + text[1:]
+
+
 def first_line(subject: Any) -> str:
     return sentence(inspect.getdoc(subject) or "")
 
 
 def sentence(text: str) -> str:
-    return " ".join(text.partition("\n\n")[0].split())
+    return " ".join(text.partition("\n\n")[0].split()).replace("``", "`")
 
 
 def tables() -> dict[str, Callable[[], str]]:

@@ -32,19 +32,3 @@ def test_the_library_imports_without_settings_and_loads_neither_the_orm_nor_cele
 def test_everything_the_front_door_names_is_there() -> None:
     ran = python("import lifecycle\nfor name in lifecycle.__all__:\n    getattr(lifecycle, name)\nprint('fine')")
     assert (ran.returncode, ran.stdout.strip()) == (0, "fine"), ran.stderr
-
-
-def test_a_lifecycle_is_declared_and_drawn_without_settings() -> None:
-    ran = python(
-        "from lifecycle import Lifecycle, Transition\n"
-        "from lifecycle.drawing.mermaid import mermaid\n"
-        "class Door(Lifecycle):\n"
-        "    class Meta:\n"
-        "        name = 'doors'\n"
-        "        initial = 'closed'\n"
-        "    open = Transition('closed', 'opened')\n"
-        "    close = Transition('opened', 'closed')\n"
-        "print(mermaid(Door.definition))"
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert "closed" in ran.stdout
