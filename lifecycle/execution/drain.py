@@ -97,6 +97,7 @@ class _Drain:
         self.claims = claims.for_alias(using)
         self.watermark = Watermark()
         self.broken = 0
+        self.asked = False  # whether the current run's finish claims the next in the same breath
 
     def run(self) -> bool:
         """Drains; answers whether more is due."""
@@ -121,7 +122,7 @@ class _Drain:
                 self._release(held)
                 return None
         self.budget.done += 1
-        following = None
+        self.asked, following = False, None
         try:
             following = attempts.perform(held, self.using, self._wanted)
         except LeaseLost as error:
@@ -133,14 +134,18 @@ class _Drain:
             self._cannot_go_on(error)
         if following is not None:
             self.watermark.seen(following)
-        elif not connections[self.using].in_atomic_block:
+            return following
+        if self.asked:
+            self.watermark.drop()  # nothing from there on: the next claim looks at everything
+        if not connections[self.using].in_atomic_block:
             connecting.refresh(self.using)
-        return following
+        return None
 
     def _wanted(self) -> Wanted | None:
         """The next run as it is asked for right before the current one is finished."""
         if self.budget.spent:
             return None
+        self.asked = True
         return Wanted(queue=self.queue, worker=worker_id(), watermark=self.watermark.value())
 
     def _claim(self) -> ClaimedRun | None:

@@ -1,0 +1,165 @@
+"""Every write of a worker, against everything that may have happened to its run meanwhile: nothing is written."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lifecycle import SYSTEM, clock
+from lifecycle.exceptions import LeaseLost
+from lifecycle.execution import attempts, crashes
+from lifecycle.execution.drain import drain
+from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
+from lifecycle.operations import cancel_run
+from lifecycle.runtime import create, fire
+from lifecycle.store import claims, outcomes
+from lifecycle.store.claims import ClaimedRun, Wanted
+from lifecycle.store.outcomes import Crash, Failure
+from tests.desk.models import Parcel
+from tests.execution.rows import USING, claim, expire, facts, queue_run
+
+pytestmark = pytest.mark.django_db
+
+FAILURE = Failure(kind="error", error="late")
+
+
+def later() -> dt.datetime:
+    return clock.now() + dt.timedelta(seconds=5)
+
+
+WRITES: dict[str, Callable[[ClaimedRun], Any]] = {
+    "finish_and_claim": lambda held: claims.for_alias(USING).finish_and_claim(held, {"late": True}, None)[0],
+    "finish_and_claim the next": lambda held: claims.for_alias(USING).finish_and_claim(
+        held, {"late": True}, Wanted(queue="none", worker="w")
+    )[0],
+    "release": lambda held: claims.for_alias(USING).release(held),
+    "release later": lambda held: claims.for_alias(USING).release(held, dt.timedelta(seconds=9)),
+    "renew": lambda held: claims.for_alias(USING).renew([held.proof]),
+    "checkpoint": lambda held: claims.for_alias(USING).checkpoint(held, {"late": True}),
+    "succeed": lambda held: outcomes.succeed(held, {"late": True}, clock.now(), USING, follow_up=True),
+    "fail": lambda held: outcomes.fail(held, FAILURE, clock.now(), USING, follow_up=True),
+    "time out": lambda held: outcomes.fail(held, FAILURE, clock.now(), USING, follow_up=True, bump=True),
+    "retry": lambda held: outcomes.retry(held, FAILURE, later(), clock.now(), USING),
+    "record_gone": lambda held: outcomes.record_gone(held, clock.now(), USING, follow_up=True),
+    "stay_ended": lambda held: outcomes.stay_ended(held, clock.now(), USING),
+    "interrupted": lambda held: outcomes.interrupted(held, Crash(available_at=later(), error="x"), clock.now(), USING),
+}
+
+
+def swept(held: ClaimedRun) -> None:
+    expire(held)
+    assert crashes.take_back(USING).queued == 1
+
+
+def reclaimed(held: ClaimedRun) -> None:
+    swept(held)
+    EffectRun.objects.filter(pk=held.id).update(available_at=clock.now())
+    assert claim("another").id == held.id
+
+
+def finished(held: ClaimedRun) -> None:
+    assert claims.for_alias(USING).finish_and_claim(held, {"first": True}, None)[0]
+
+
+def cancelled(held: ClaimedRun) -> None:
+    run = EffectRun.objects.get(pk=held.id)
+    cancel_run(run, actor=SYSTEM, reason="stop it", force=True)
+
+
+def deleted(held: ClaimedRun) -> None:
+    EffectRun.objects.filter(pk=held.id).delete()
+
+
+EVENTS = [swept, reclaimed, finished, cancelled, deleted]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
+@pytest.mark.parametrize("write", WRITES)
+def test_a_worker_that_lost_its_lease_writes_nothing(write: str, event: Callable[[ClaimedRun], None]) -> None:
+    """Rows 64 (river #1302), 68, 93 (django-ox PR #16), 100 (django-logic PR #218), 123."""
+    queue_run()
+    held = claim()
+    event(held)
+    before = list(EffectRun.objects.values()), list(EffectAttempt.objects.values())
+
+    assert not WRITES[write](held)
+
+    assert (list(EffectRun.objects.values()), list(EffectAttempt.objects.values())) == before
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_the_same_write_of_the_holder_is_written(write: str) -> None:
+    queue_run()
+    held = claim()
+    before = facts(held)
+
+    assert WRITES[write](held)
+
+    assert facts(held) != before
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
+def test_an_effect_whose_run_was_taken_meanwhile_leads_to_nothing(
+    event: Callable[[ClaimedRun], None], fails: bool, behave: dict[str, Any]
+) -> None:
+    """Row 41: a finish refused, no follow-up fired, no attempt noted."""
+    parcel = create(Parcel(), actor=SYSTEM)
+    fire(parcel, "send", actor=SYSTEM)
+    held = claim()
+    seen: list[Any] = []
+
+    def effect(ctx: Any) -> dict[str, Any]:
+        event(held)
+        seen.extend([list(EffectRun.objects.values()), list(EffectAttempt.objects.values())])
+        if fails:
+            raise ValueError("late")
+        return {"label": "late"}
+
+    behave["print_label"] = effect
+
+    with pytest.raises(LeaseLost):
+        attempts.perform(held, USING, lambda: None)
+
+    assert [list(EffectRun.objects.values()), list(EffectAttempt.objects.values())] == seen
+    parcel.refresh_from_db()
+    assert (parcel.status, parcel.label) == ("labelling", "")
+    assert TransitionLog.objects.count() == 2
+
+
+def test_an_atomic_effect_whose_run_was_taken_meanwhile_leaves_none_of_its_writes() -> None:
+    parcel = create(Parcel(status="packed"), actor=SYSTEM)
+    fire(parcel, "send", actor=SYSTEM)
+    assert drain().done == 1
+    fire(parcel, "scan", actor=SYSTEM)
+    held = claim()
+    EffectRun.objects.filter(pk=held.id).update(fence=held.fence + 1)
+
+    with pytest.raises(LeaseLost):
+        attempts.perform(held, USING, lambda: None)
+
+    parcel.refresh_from_db()
+    assert parcel.scans == 0
+
+
+def test_a_heartbeat_of_a_lost_run_tells_the_effect_and_ends_it(behave: dict[str, Any]) -> None:
+    parcel = create(Parcel(), actor=SYSTEM)
+    fire(parcel, "send", actor=SYSTEM)
+    held = claim()
+    reached = []
+
+    def effect(ctx: Any) -> None:
+        cancelled(held)
+        ctx.heartbeat(checkpoint={"page": 1})
+        reached.append("after the heartbeat")
+
+    behave["print_label"] = effect
+
+    with pytest.raises(LeaseLost):
+        attempts.perform(held, USING, lambda: None)
+
+    assert reached == []
+    assert EffectRun.objects.get(pk=held.id).checkpoint is None
