@@ -10,6 +10,9 @@ import pytest
 
 from tests import servers
 
+# The library's own test kit: the fixture `lifecycle`.
+pytest_plugins = ["lifecycle.testing.plugin"]
+
 HERE = Path(__file__).parent
 # These look at the tree, not at a database.
 ONCE = ("house", "docs")
