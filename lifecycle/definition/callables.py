@@ -82,4 +82,12 @@ def accepts(function: Any, count: int) -> bool:
 
 def takes_owner(function: Any) -> bool:
     """Whether a function in a lifecycle's body is written as ``(self, ctx)`` rather than ``(ctx)``."""
-    return not (accepts(function, 1) and not accepts(function, 2))
+    return _first(function) == "self" or accepts(function, 2) or not accepts(function, 1)
+
+
+@lru_cache(maxsize=1024)
+def _first(function: Callable[..., Any]) -> str:
+    try:
+        return next(iter(inspect.signature(function).parameters), "")
+    except (TypeError, ValueError):
+        return ""

@@ -203,6 +203,8 @@ def _converter() -> Any:
     converter.register_unstructure_hook(dt.timedelta, _iso)
     converter.register_structure_hook(Decimal, lambda value, _: _decimal(value))
     converter.register_unstructure_hook(Decimal, str)
+    converter.register_structure_hook(uuid.UUID, lambda value, _: uuid.UUID(value))
+    converter.register_unstructure_hook(uuid.UUID, str)
     converter.register_structure_hook(dt.time, lambda value, _: dt.time.fromisoformat(value))
     converter.register_unstructure_hook(dt.time, lambda value: value.isoformat())
     return converter
