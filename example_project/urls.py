@@ -1,0 +1,24 @@
+"""The site's addresses."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.auth import views as auth
+from django.urls import include, path
+from rest_framework.routers import SimpleRouter
+
+from orders.api import OrderViewSet
+from orders.webhook import receive
+
+router = SimpleRouter()
+router.register("orders", OrderViewSet)
+
+urlpatterns = [
+    path("", include("orders.urls")),
+    path("api/", include(router.urls)),
+    path("webhooks/sandbox/", receive, name="webhook"),
+    path("sandbox/", include("orders.sandbox.urls")),
+    path("accounts/login/", auth.LoginView.as_view(), name="login"),
+    path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
+    path("admin/", admin.site.urls),
+]

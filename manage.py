@@ -1,0 +1,26 @@
+#!/usr/bin/env python
+"""manage.py: the example site's commands."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
+    try:
+        if sys.argv[1:2] == ["demo"]:
+            # The demo's folder and port must be known before the settings are read.
+            from example_project import ground
+
+            ground.choose(sys.argv[2:])
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

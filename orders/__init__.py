@@ -1,0 +1,1 @@
+"""The example: an order is paid, shipped, cancelled and refunded."""

@@ -1,0 +1,1 @@
+"""The sandbox payment provider: somebody else's service, reached over HTTP only."""

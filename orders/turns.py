@@ -1,0 +1,77 @@
+"""Turn: what happens next with an order, and who has to do it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from lifecycle.models import EffectRun
+from orders.durations import countdown
+from orders.expiry import Expiry
+from orders.models import Order
+
+S = Order.Status
+
+SOON = dt.timedelta(seconds=30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One line of the list's last column."""
+
+    what: Any
+    who: Any
+    tone: str
+    icon: str
+
+
+def of(order: Order, expiry: Expiry | None, run: EffectRun | None) -> Turn | None:
+    """The next thing; None when there is nothing more to do."""
+    if run is not None and run.follow_up in ("pending", "abandoned"):
+        return Turn(what=_("Work done, follow-up refused"), who=_("an operator"), tone="danger", icon="warn")
+    if expiry is not None:
+        tone = "danger" if expiry.left < SOON else "waiting"
+        what = _("Expires in %(left)s") % {"left": countdown(expiry.left)}
+        return Turn(what=what, who=_("the customer"), tone=tone, icon="clock")
+    if order.status in (S.CREATING_CHECKOUT, S.REFUNDING) and run is not None:
+        return Turn(what=working(run), who=_("the system"), tone="progress", icon="half")
+    return FIXED.get(order.status)
+
+
+FIXED = {
+    S.DRAFT: Turn(what=_("Pay"), who=_("the customer"), tone="neutral", icon="dot"),
+    S.PAID: Turn(what=_("Ship"), who=_("you"), tone="progress", icon="truck"),
+    S.REFUND_NEEDS_ATTENTION: Turn(what=_("Retry the refund"), who=_("you"), tone="danger", icon="undo"),
+    S.CREATING_CHECKOUT: Turn(what=_("Creating the checkout"), who=_("the system"), tone="progress", icon="half"),
+    S.REFUNDING: Turn(what=_("Refunding"), who=_("the system"), tone="progress", icon="half"),
+}
+
+# What an order waits for besides the people who look at it: who, and what then.
+WAITS: dict[str, list[tuple[Any, Any]]] = {
+    S.CREATING_CHECKOUT: [
+        (_("The system"), _("opens a checkout → Awaiting payment, or cannot → Payment failed")),
+        (_("The customer"), _("may already have paid → Paid")),
+    ],
+    S.AWAITING_PAYMENT: [(_("The customer"), _("pays → Paid, or is declined → Payment failed"))],
+    S.PAYMENT_FAILED: [(_("The customer"), _("may still pay an open checkout → Paid"))],
+    S.CANCELLED: [(_("The customer"), _("may still have paid; that money is given back → Refunding"))],
+    S.REFUNDING: [(_("The system"), _("gives the money back → Refunded, or cannot → Refund needs attention"))],
+}
+
+
+def working(run: EffectRun) -> str:
+    """``create_checkout, attempt 1 of 3``."""
+    number = min(run.attempts + run.crashes + 1, run.max_attempts + run.crashes)
+    return _("%(effect)s, attempt %(number)s of %(most)s") % {
+        "effect": short(run.effect),
+        "number": number,
+        "most": run.max_attempts,
+    }
+
+
+def short(effect: str) -> str:
+    """The effect's name without the app's."""
+    return effect.removeprefix("orders.")
