@@ -19,7 +19,7 @@ from lifecycle.sweeps.tick import TickReport, tick
 from tests.desk.models import Parcel, Ticket
 from tests.sweeps.conftest import Time
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 S = Ticket.Status
 
@@ -303,6 +303,7 @@ def test_a_timeout_that_leads_back_to_its_own_state_fires_once_per_period(
     assert TransitionLog.objects.of("tickets", str(ticket.pk)).filter(transition="touch").count() == 3
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.postgres
 def test_a_record_that_somebody_holds_locked_is_passed_over_and_comes_next_time(time: Time) -> None:
     first, second = solved(), solved()
@@ -332,6 +333,7 @@ def test_a_record_that_somebody_holds_locked_is_passed_over_and_comes_next_time(
     assert state(first) == S.CLOSED
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_passes_at_once_fire_each_timeout_once(time: Time) -> None:
     tickets = many_solved(30)
     time.passes(days=3)
@@ -356,6 +358,7 @@ def test_two_passes_at_once_fire_each_timeout_once(time: Time) -> None:
     assert TransitionLog.objects.filter(transition="close").count() == 30
 
 
+@pytest.mark.django_db(transaction=True)
 def test_now_is_the_database_clock_when_nobody_travels() -> None:
     solved()
     with _Statements() as statements:
