@@ -36,7 +36,7 @@ def paths_can_be_imported(app_configs: Sequence[Any] | None, **kwargs: Any) -> l
             except Exception as error:  # noqa: BLE001 importing a user's module may raise anything
                 found.append(
                     Error(
-                        f"'{path}' cannot be imported: {error}",
+                        str(error) if path in str(error) else f"'{path}' cannot be imported: {error}",
                         hint="Correct the path: package.module.name.",
                         obj=f"{definition.lifecycle.__name__}.{where}",
                         id="lifecycle.E109",
