@@ -15,7 +15,7 @@ class LifecycleConfig(AppConfig):
 
     def ready(self) -> None:
         """Hangs the accessor on every model as its lifecycle is found, and keeps the database guard in repair."""
-        from lifecycle import accessor, registry
+        from lifecycle import accessor, checks, registry  # noqa: F401 importing the checks registers them
         from lifecycle.database_guard import installation
 
         if accessor.attach not in registry.listeners:
