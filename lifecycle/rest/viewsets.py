@@ -200,9 +200,11 @@ class LifecycleViewSetMixin(_Base):
     def perform_creation(self, serializer: Any, request_id: str | None) -> Fired:
         """Creates the record and what hangs on it in one transaction."""
         record, many = self.build_record(serializer)
-        using = router.db_for_write(type(record))
-        with transaction.atomic(using=using):
-            fired = creation.begin(record, actor=self.get_actor(), request_id=request_id, lifecycle=self.lifecycle)
+        options = {"actor": self.get_actor(), "request_id": request_id, "lifecycle": self.lifecycle}
+        if not many:
+            return creation.begin(record, **options)
+        with transaction.atomic(using=router.db_for_write(type(record))):
+            fired = creation.begin(record, **options)
             if not fired.replayed:
                 for name, values in many.items():
                     getattr(fired.record, name).set(values)

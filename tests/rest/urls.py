@@ -13,4 +13,8 @@ router.register("picky", PickyViewSet, basename="picky")
 converted = SimpleRouter(trailing_slash=False, use_regex_path=False)
 converted.register("tickets", ConvertedViewSet, basename="converted")
 
-urlpatterns = [path("api/", include(router.urls)), path("converted/", include(converted.urls))]
+urlpatterns = [
+    path("api/", include(router.urls)),
+    path("converted/", include(converted.urls)),
+    path("lifecycle/", include("lifecycle.rest.urls")),
+]
