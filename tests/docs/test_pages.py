@@ -68,6 +68,21 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert sorted(set(PAGES) - reached) == []
 
 
+def test_every_file_that_the_table_of_changes_names_is_there() -> None:
+    """In "Where do I change X?" a bare file name stands in the folder of the path before it."""
+    rows = [line for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if re.match(r"\| .*`\w+/", line)]
+    assert len(rows) > 20
+    missing = []
+    for row in rows:
+        folder = ROOT
+        for name in re.findall(r"`([\w./-]+)`", row):
+            path = ROOT / name if "/" in name else folder / name
+            folder = path if name.endswith("/") else path.parent
+            if not path.exists():
+                missing.append(path.relative_to(ROOT).as_posix())
+    assert missing == []
+
+
 def test_the_generated_tables_are_what_the_code_says() -> None:
     ran = subprocess.run(
         [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, timeout=60
