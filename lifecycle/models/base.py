@@ -22,6 +22,9 @@ class LifecycleModel(models.Model):
     # The fields look for this mark: a historical model or a copy of a field elsewhere does not carry it.
     _lifecycle_guards_columns = True
 
+    # What the row held (see `loaded`); absent on an instance that was not read or written.
+    _lifecycle_loaded: Any
+
     status_changed_at = ChangedAtField()
     lifecycle_version = VersionField()
 
@@ -41,8 +44,9 @@ class LifecycleModel(models.Model):
     @classmethod
     def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **kwargs: Any) -> Self:
         instance = super().from_db(db, field_names, values, **kwargs)
-        # The sequence itself, when the row is complete: nothing is built per row (see `loaded`).
-        instance.__dict__[SLOT] = (
+        # The sequence itself, when the row is complete: nothing is built per row (see `loaded`). Set as an attribute,
+        # not through __dict__: touching that makes Python build the instance a dict of its own, dearer than all else.
+        instance._lifecycle_loaded = (
             values if len(values) == len(cls._meta.concrete_fields) else dict(zip(field_names, values, strict=True))
         )
         return instance

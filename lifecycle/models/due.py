@@ -6,13 +6,13 @@ import datetime as dt
 from collections.abc import Iterator
 from typing import Any
 
-from django.db import connections, models
+from django.db import models
 from django.db.models import Count, Exists, F, OuterRef, Q, Value
-from django.db.models.functions import Cast, Concat, Substr
 from django.utils import timezone
 
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, Definition
 from lifecycle.models.effect_run import EffectRun, FollowUp, RunStatus
+from lifecycle.models.record_ids import outer_record_id
 from lifecycle.models.trigger_hold import TriggerHold
 
 DUE_AT = "_lifecycle_due_at"
@@ -121,23 +121,10 @@ def _holds(definition: Definition, trigger: str, now: dt.datetime, using: str) -
     return TriggerHold.objects.using(using).filter(
         lifecycle=definition.name,
         trigger=trigger,
-        record_id=_text_id(definition.model, using),
+        record_id=outer_record_id(definition.model, using),
         version=OuterRef(definition.version_field),
         retry_at__gt=now,
     )
-
-
-def _text_id(model: Any, using: str) -> Any:
-    """The outer row's key as history and holds name it."""
-    key = model._meta.pk
-    while key.remote_field is not None:  # multi-table inheritance: the key is a link to the parent's
-        key = key.target_field
-    text = Cast(OuterRef("pk"), models.CharField())
-    if isinstance(key, models.UUIDField) and not connections[using].features.has_native_uuid_field:
-        # The database keeps 32 bare digits; Python writes them with dashes.
-        groups = [Substr(text, start, length) for start, length in ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))]
-        return Concat(*[piece for group in groups for piece in (group, Value("-"))][:-1])
-    return text
 
 
 def _beyond(rows: Any, order: str, after: tuple[Any, Any] | None) -> Any:

@@ -1,0 +1,96 @@
+"""lifecycle_adopt: gives the rows of an existing table the entry their history begins with."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import router
+
+from lifecycle import registry
+from lifecycle.definition.compiled import Definition
+from lifecycle.exceptions import UnknownLifecycle
+from lifecycle.store import adoption, aliases
+
+# So many rows in unknown states are listed; a person needs the pattern, not a million lines.
+LISTED = 20
+
+
+class Command(BaseCommand):
+    help = (
+        "Adopt the rows of a table that was there before its lifecycle: write an entry ($adopt, at the row's own "
+        "version) for every row that has none, and the present time where a row does not say since when it is in its "
+        "state. In batches, beside a running system; may be stopped and started again. Rows in a state the lifecycle "
+        "does not know are listed and left alone; the command then exits with 1."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("lifecycle", help="The lifecycle's name.")
+        parser.add_argument("--using", metavar="ALIAS", help="The database. Default: where the model is written.")
+        parser.add_argument("--batch-size", type=_size, default=1000, metavar="N", help="Rows per transaction (1000).")
+        parser.add_argument("--dry-run", action="store_true", help="Say what would be done; write nothing.")
+        parser.add_argument("--format", choices=["text", "json"], default="text", help="How to print the outcome.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        definition = _definition(options["lifecycle"])
+        using = options["using"] or router.db_for_write(definition.model)
+        if not aliases.may_store(definition.model, using):
+            raise CommandError(f"The router keeps no {definition.model._meta.verbose_name_plural} on '{using}'.")
+        total = adoption.count(definition, using)
+        if options["dry_run"]:
+            adopted, dated = total, adoption.count_undated(definition, using)
+        else:
+            adopted, dated = self._adopt(definition, using, total, options)
+        unknown, how_many = adoption.strangers(definition, using, LISTED)
+        report = {
+            "lifecycle": definition.name,
+            "using": using,
+            "dry_run": options["dry_run"],
+            "adopted": adopted,
+            "dated": dated,
+            "unknown_states": how_many,
+            "unknown": [{"record_id": stranger.record_id, "state": stranger.state} for stranger in unknown],
+        }
+        if options["format"] == "json":
+            self.stdout.write(json.dumps(report))
+        else:
+            would = "would be " if options["dry_run"] else ""
+            self.stdout.write(f"{definition.name}: {adopted} {would}adopted, {dated} of them {would}given a time")
+            for stranger in unknown:
+                self.stdout.write(f"  {stranger.record_id} is in the unknown state '{stranger.state}'")
+            if how_many > len(unknown):
+                self.stdout.write(f"  and {how_many - len(unknown)} more")
+        if how_many:
+            raise CommandError(
+                f"{how_many} of '{definition.name}' are in a state it does not know and were left alone. "
+                f"Known: {', '.join(definition.states)}."
+            )
+
+    def _adopt(self, definition: Definition, using: str, total: int, options: dict[str, Any]) -> tuple[int, int]:
+        adopted = dated = 0
+        last = None
+        while batch := adoption.adopt(definition, options["batch_size"], using, after=last):
+            adopted, dated, last = adopted + batch.adopted, dated + batch.dated, batch.last
+            # To stderr: stdout is the outcome, also for a program that reads it.
+            if options["verbosity"] > 0:
+                self.stderr.write(f"{definition.name}: {adopted} of {total}")
+        return adopted, dated
+
+
+def _definition(name: str) -> Definition:
+    try:
+        return registry.get(name)
+    except UnknownLifecycle as error:
+        raise CommandError(str(error)) from None
+
+
+def _size(text: str) -> int:
+    try:
+        size = int(text)
+    except ValueError:
+        size = 0
+    if not 1 <= size <= 10_000:
+        raise ArgumentTypeError(f"expected a number from 1 to 10000, got {text!r}")
+    return size

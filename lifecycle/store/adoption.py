@@ -1,0 +1,116 @@
+"""Adoption: the entry with which the history of a row begins that was there before its lifecycle, or was imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db import models, transaction
+from django.db.models import Exists
+
+from lifecycle.actors import SYSTEM
+from lifecycle.definition.compiled import Definition
+from lifecycle.models import TransitionLog
+from lifecycle.models.record_ids import outer_record_id
+from lifecycle.models.writes import Write
+from lifecycle.store import history, records
+
+ADOPT: Final = "$adopt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stranger:
+    """A row in a state its lifecycle does not know: nobody can say what may happen to it."""
+
+    record_id: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What one batch did; ``last`` is the key to go on after."""
+
+    adopted: int
+    dated: int
+    last: Any
+
+
+def count(definition: Definition, using: str) -> int:
+    """How many rows in a known state have no entry."""
+    return int(_waiting(definition, using).count())
+
+
+def count_undated(definition: Definition, using: str) -> int:
+    """How many of them do not say since when they are in their state."""
+    return int(_waiting(definition, using).filter(**{f"{definition.changed_at_field}__isnull": True}).count())
+
+
+def strangers(definition: Definition, using: str, limit: int) -> tuple[list[Stranger], int]:
+    """The rows without an entry whose state is unknown (at most ``limit`` of them), and how many there are."""
+    rows = _without_entry(definition, using).exclude(**{f"{definition.state_field}__in": list(definition.states)})
+    found = rows.order_by("pk").values_list("pk", definition.state_field)[:limit]
+    return [Stranger(record_id=records.text_id(pk), state=state) for pk, state in found], int(rows.count())
+
+
+def adopt(definition: Definition, size: int, using: str, after: Any = None) -> Batch | None:
+    """Adopts the next ``size`` rows in the order of their keys, in one transaction; None when none is left.
+
+    The rows are locked and asked again: one that was moved or adopted meanwhile has its entry and gets no second. The
+    entry takes the row's own version (0, unless an import brought another), so that the next transition follows it.
+    """
+    rows = _waiting(definition, using).order_by("pk")
+    if after is not None:
+        rows = rows.filter(pk__gt=after)
+    pks = list(rows.values_list("pk", flat=True)[:size])
+    if not pks:
+        return None
+    with transaction.atomic(using=using):
+        _, now = records.lock_many(definition, pks, using)
+        still: Sequence[Any] = list(
+            _waiting(definition, using)
+            .filter(pk__in=pks)
+            .order_by("pk")
+            .values_list("pk", definition.state_field, definition.version_field)
+        )
+        history.append_many([_entry(definition, pk, state, version, now) for pk, state, version in still], using)
+        dated = (
+            definition.model._base_manager.using(using)
+            .filter(pk__in=[pk for pk, _, _ in still], **{f"{definition.changed_at_field}__isnull": True})
+            .update(
+                **{
+                    definition.changed_at_field: Write(
+                        now, definition.model._meta.get_field(definition.changed_at_field)
+                    )
+                }
+            )
+        )
+    return Batch(adopted=len(still), dated=dated, last=pks[-1])
+
+
+def _entry(definition: Definition, pk: Any, state: str, version: int, now: Any) -> TransitionLog:
+    return TransitionLog(
+        lifecycle=definition.name,
+        record_id=records.text_id(pk),
+        transition=ADOPT,
+        source=None,
+        target=state,
+        version=version,
+        actor_kind=SYSTEM.kind,
+        actor_id=SYSTEM.id,
+        actor_label=SYSTEM.label,
+        definition_hash=definition.hash,
+        at=now,
+    )
+
+
+def _waiting(definition: Definition, using: str) -> models.QuerySet[Any]:
+    return _without_entry(definition, using).filter(**{f"{definition.state_field}__in": list(definition.states)})
+
+
+def _without_entry(definition: Definition, using: str) -> models.QuerySet[Any]:
+    entries = TransitionLog.objects.using(using).filter(
+        lifecycle=definition.name, record_id=outer_record_id(definition.model, using)
+    )
+    rows: models.QuerySet[Any] = definition.model._base_manager.using(using).exclude(Exists(entries))
+    return rows
