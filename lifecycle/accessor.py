@@ -66,9 +66,7 @@ class RecordLifecycle:
         self, transition: Any, *, actor: Any, input: Mapping[str, Any] | None = None, manual: bool = False
     ) -> Verdict:
         """`lifecycle.runtime.can` for this record."""
-        return runtime.can(
-            self.record, transition, actor=actor, input=input, manual=manual, lifecycle=self.definition
-        )
+        return runtime.can(self.record, transition, actor=actor, input=input, manual=manual, lifecycle=self.definition)
 
     def available(self, *, actor: Any) -> list[runtime.Availability]:
         """`lifecycle.runtime.available` for this record."""

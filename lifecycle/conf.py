@@ -26,14 +26,16 @@ class Options:
     """What a project may set, with the defaults. The key in ``LIFECYCLE`` is the field's name in capitals."""
 
     database_guard: bool = field(
-        default=False, metadata={"help": "Install a database trigger that refuses a changed status without a new version."}
+        default=False,
+        metadata={"help": "Install a database trigger that refuses a changed status without a new version."},
     )
     dispatcher: str = field(
         default="lifecycle.dispatch.celery.CeleryDispatcher",
         metadata={"help": "Dotted path of the class that wakes workers after a commit."},
     )
     queues: Mapping[str, str] = field(
-        default_factory=dict, metadata={"help": "Celery queue for each of our queues, where it is not Celery's default."}
+        default_factory=dict,
+        metadata={"help": "Celery queue for each of our queues, where it is not Celery's default."},
     )
     lease: dt.timedelta = field(
         default=dt.timedelta(seconds=60),
@@ -72,7 +74,8 @@ class Options:
         default=dt.timedelta(hours=1), metadata={"help": "Longest pause between two tries of a refused timeout."}
     )
     retain_succeeded: dt.timedelta | None = field(
-        default=dt.timedelta(days=7), metadata={"help": "How long succeeded and cancelled runs are kept; None: for ever."}
+        default=dt.timedelta(days=7),
+        metadata={"help": "How long succeeded and cancelled runs are kept; None: for ever."},
     )
     retain_failed: dt.timedelta | None = field(
         default=dt.timedelta(days=90), metadata={"help": "How long failed and dead runs are kept; None: for ever."}
@@ -81,7 +84,8 @@ class Options:
         default=0.5, metadata={"help": "So many seconds a silent broker may hold a commit up.", "minimum": 0.01}
     )
     breaker_maximum: float = field(
-        default=10.0, metadata={"help": "Longest pause, in seconds, between two tries of a failing broker.", "minimum": 0}
+        default=10.0,
+        metadata={"help": "Longest pause, in seconds, between two tries of a failing broker.", "minimum": 0},
     )
     redact: tuple[str, ...] = field(
         default=("password", "passwd", "secret", "token", "authorization", "api_key", "apikey"),

@@ -84,9 +84,7 @@ def _is_no_op(definition: Definition, edge: CompiledTransition, ctx: TransitionC
     return not any(r.kind == "permission" for r in evaluator.state_and_permission(definition, edge, ctx))
 
 
-def _context(
-    definition: Definition, record: Any, edge: CompiledTransition, actor: Actor
-) -> TransitionContext[Any]:
+def _context(definition: Definition, record: Any, edge: CompiledTransition, actor: Actor) -> TransitionContext[Any]:
     using = record._state.db or "default"
     return TransitionContext(
         record=record,

@@ -181,9 +181,7 @@ def _write(
     runs: dict[int, list[EffectRun]] = {}
     everything: list[EffectRun] = []
     for (ctx, _, _), entry in zip(decided, entries, strict=True):
-        owed = writing.owed_runs(
-            definition, entry, ctx, transition_effects=order.transition.effects, entering=True
-        )
+        owed = writing.owed_runs(definition, entry, ctx, transition_effects=order.transition.effects, entering=True)
         runs[entry.pk] = owed
         everything += owed
     effect_runs.owe(everything, using)
@@ -252,4 +250,3 @@ def _refusal(pk: Any, error: Exception) -> BatchRefusal:
 def _chunks(pks: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
     for start in range(0, len(pks), size):
         yield pks[start : start + size]
-

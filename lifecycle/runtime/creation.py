@@ -137,9 +137,7 @@ def _begin(
     if refusals:
         raise evaluator.refused(definition, CREATE, "", refusals)
     records.insert(definition, ctx.record, state, now, using)
-    written = writing.entry(
-        definition, ctx, target=state, version=1, stored_input=stored, request_hash=request_hash
-    )
+    written = writing.entry(definition, ctx, target=state, version=1, stored_input=stored, request_hash=request_hash)
     entry: TransitionLog = history.append(written, using)
     ctx = replace(ctx, entry=entry)
     announcement = announcements.register(definition, ctx.record, using)

@@ -356,4 +356,3 @@ def write_alias(record: Any) -> str:
 
 def _latest(order: FiringOrder, record: Any, using: str) -> TransitionLog | None:
     return history.latest(order.definition.name, records.text_id(record), using)
-

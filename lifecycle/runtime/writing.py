@@ -52,7 +52,9 @@ def changes(
             continue
         name = getattr(call, "__name__", "set")
         if not isinstance(answer, Mapping):
-            raise _invalid_set(definition, edge, f"'{name}' answered {answer!r:.80}; expected a dict of columns or None.")
+            raise _invalid_set(
+                definition, edge, f"'{name}' answered {answer!r:.80}; expected a dict of columns or None."
+            )
         for key, value in answer.items():
             field = _settable(definition, edge, name, key)
             if field.is_relation and hasattr(value, "_meta"):
@@ -78,9 +80,7 @@ def _settable(definition: Definition, edge: CompiledTransition, name: str, key: 
 
 
 def _invalid_set(definition: Definition, edge: CompiledTransition, message: str) -> InvalidSet:
-    return InvalidSet(
-        f"set of '{edge.name}': {message}", lifecycle=definition.name, transition=edge.name
-    )
+    return InvalidSet(f"set of '{edge.name}': {message}", lifecycle=definition.name, transition=edge.name)
 
 
 def entry(

@@ -160,7 +160,9 @@ def move_many(
         Conflict: not every row was as it had been locked; nothing of the batch may then be kept.
     """
     model, pks = definition.model, [record.pk for record, _, _ in moves]
-    version = writes.WriteExpression(models.F(definition.version_field) + 1, model._meta.get_field(definition.version_field))
+    version = writes.WriteExpression(
+        models.F(definition.version_field) + 1, model._meta.get_field(definition.version_field)
+    )
     written: dict[str, Any] = {
         name: _per_row(model, name, [(record.pk, changes) for record, changes, _ in moves])
         for name in sorted({name for _, changes, _ in moves for name in changes})
@@ -190,7 +192,11 @@ def move_many(
         .update(
             **touched,
             **written,
-            **{definition.state_field: state, definition.changed_at_field: changed_at, definition.version_field: version},
+            **{
+                definition.state_field: state,
+                definition.changed_at_field: changed_at,
+                definition.version_field: version,
+            },
         )
     )
     if updated != len(moves):
@@ -292,7 +298,9 @@ def _per_row(model: Any, name: str, rows: Sequence[tuple[Any, Mapping[str, Any]]
     if all(changes.get(name, _MISSING) == first for _, changes in rows) and first is not _MISSING:
         return first
     whens = [
-        models.When(pk=pk, then=value if hasattr(value, "resolve_expression") else models.Value(value, output_field=field))
+        models.When(
+            pk=pk, then=value if hasattr(value, "resolve_expression") else models.Value(value, output_field=field)
+        )
         for pk, changes in rows
         if (value := changes.get(name, _MISSING)) is not _MISSING
     ]

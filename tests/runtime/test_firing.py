@@ -56,8 +56,18 @@ def test_firing_moves_the_row_the_history_and_the_instance_together(ticket: Tick
 
     stored = Ticket.objects.get(pk=ticket.pk)
     assert fired.record is ticket
-    assert (stored.status, stored.lifecycle_version, stored.note, stored.priority) == ("waiting", 2, "Which printer?", 2)
-    assert (ticket.status, ticket.lifecycle_version, ticket.note, ticket.priority) == ("waiting", 2, "Which printer?", 2)
+    assert (stored.status, stored.lifecycle_version, stored.note, stored.priority) == (
+        "waiting",
+        2,
+        "Which printer?",
+        2,
+    )
+    assert (ticket.status, ticket.lifecycle_version, ticket.note, ticket.priority) == (
+        "waiting",
+        2,
+        "Which printer?",
+        2,
+    )
     entry = TransitionLog.objects.get(pk=fired.entry.pk)
     assert (entry.transition, entry.source, entry.target, entry.version) == ("ask", "open", "waiting", 2)
     assert entry.input == {"note": "Which printer?"}
@@ -139,9 +149,7 @@ def test_a_wrong_state_says_where_it_starts_and_where_the_record_is(ticket: Tick
     assert row(ticket) == ("open", 1)
 
 
-def test_a_missing_permission_is_djangos_permission_denied_and_hides_the_guards(
-    new_ticket: Any, visitor: Any
-) -> None:
+def test_a_missing_permission_is_djangos_permission_denied_and_hides_the_guards(new_ticket: Any, visitor: Any) -> None:
     ticket = new_ticket(priority=9)
 
     with pytest.raises(PermissionDenied) as caught:
@@ -439,5 +447,3 @@ def test_what_an_outer_transaction_rolls_back_did_not_happen(ticket: Ticket) -> 
     assert not EffectRun.objects.exists()
     ticket.lifecycle.fire("touch", actor=SYSTEM)
     assert (ticket.status, ticket.lifecycle_version) == ("open", 2)
-
-

@@ -207,5 +207,3 @@ def test_a_listener_that_fails_disturbs_nobody(told: list[tuple[str, str]], capl
     assert ticket.lifecycle_version == 1
     assert ("entered", "$create") in told
     assert "A listener failed" in caplog.text
-
-

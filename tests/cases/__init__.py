@@ -1,0 +1,1 @@
+"""Public complaints about comparable software, each as a test of what this library does instead."""
