@@ -46,7 +46,7 @@ def standing(engine: str, **options: Any) -> Iterator[None]:
         {**SQLITE, "NAME": str(folder / "db.sqlite3")} if engine == "sqlite" else postgres("postgres")
     )
     settings.configure(
-        SECRET_KEY="benchmark",  # noqa: S106
+        SECRET_KEY="benchmark",
         USE_TZ=True,
         DATABASES={"default": database},
         INSTALLED_APPS=[
@@ -83,7 +83,7 @@ def standing(engine: str, **options: Any) -> Iterator[None]:
 
 
 def interleaved(candidates: dict[str, Callable[[], None]], *, rounds: int, calls: int) -> dict[str, float]:
-    """Median seconds per call of each candidate, measured in turns so that a slow minute of the machine hits all alike."""
+    """Median seconds per call of each candidate, measured in turns: a slow minute of the machine hits all alike."""
     taken: dict[str, list[float]] = {name: [] for name in candidates}
     for turn in range(rounds + 1):
         names = list(candidates)

@@ -1,4 +1,4 @@
-"""The accessor: ``order.lifecycle`` — the verbs on the record itself, hung on a model when its lifecycle is registered."""
+"""The accessor: ``order.lifecycle``, the verbs on the record itself; hung on a model with its lifecycle."""
 
 from __future__ import annotations
 

@@ -109,7 +109,8 @@ def read(given: Any) -> Options:
         raise InvalidSettings(f"settings.{NAME}: expected a dict, got {given!r}.")
     types_ = typing.get_type_hints(Options)
     fields = {f.name.upper(): f for f in dataclasses.fields(Options)}
-    problems, values = [], {}
+    problems: list[InputProblem] = []
+    values: dict[str, Any] = {}
     for key, value in given.items():
         known = fields.get(key)
         if known is None:

@@ -68,7 +68,7 @@ def find(name: str) -> Definition | None:
     return _definitions.get(name)
 
 
-def all() -> list[Definition]:
+def all() -> list[Definition]:  # noqa: A001 read as registry.all()
     """Every definition, in the order of registration."""
     return list(_definitions.values())
 

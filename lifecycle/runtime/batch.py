@@ -40,8 +40,8 @@ def fire_many(
     """Fires one transition on many records; one bad record does not stop the others.
 
     Each batch locks its rows in the order of their keys, asks every guard of every record, and writes with one UPDATE
-    and two INSERTs. A transition with hooks is fired record by record inside the batch's transaction. Each batch commits
-    by itself, unless the caller holds a transaction.
+    and two INSERTs. A transition with hooks is fired record by record inside the batch's transaction. Each batch
+    commits by itself, unless the caller holds a transaction.
 
     Args:
         subjects: a queryset, or instances (they are brought up to date).
@@ -88,8 +88,8 @@ def fire_due(
 ) -> BatchReport:
     """Fires what time made due, as the system: rows that others hold or that are no longer due are passed over.
 
-    Being due is asked again under the lock: the state must be one the transition starts in, and the stay must have begun
-    before ``expect_changed_before``.
+    Being due is asked again under the lock: the state must be one the transition starts in, and the stay must have
+    begun before ``expect_changed_before``.
     """
     order = orders.take(
         definition, transition, actor=SYSTEM, expect_changed_before=expect_changed_before, reason=reason
@@ -161,7 +161,7 @@ def _decided(
             changes = writing.changes(order.definition, order.transition, ctx, accepted)
         except DatabaseError:
             raise  # the transaction is no longer usable
-        except Exception as error:  # a guard or set that fails is this record's failure, not the batch's
+        except Exception as error:  # noqa: BLE001 a guard or set that fails is this record's failure, not the batch's
             report.refused.append(_refusal(record.pk, error))
             continue
         yield ctx, changes, target
@@ -213,7 +213,7 @@ def _one_by_one(
             if retrying.lost_a_race(error) or not connections[using].is_usable():
                 raise
             report.refused.append(_refusal(pk, error))
-        except Exception as error:  # whatever one record's hooks do, the others go on
+        except Exception as error:  # noqa: BLE001 whatever one record's hooks do, the others go on
             report.refused.append(_refusal(pk, error))
 
 

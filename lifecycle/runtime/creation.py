@@ -35,7 +35,7 @@ def create(
     lifecycle: Any = None,
     using: str | None = None,
 ) -> Record:
-    """Begins a record's life: inserts it in an initial state at version 1, with its ``$create`` entry and what that owes.
+    """Begins a record's life: inserts it in an initial state, at version 1, with its entry and what that owes.
 
     The record is validated first (``full_clean``); all problems are reported at once and nothing is written.
 

@@ -37,7 +37,7 @@ def guards(definition: Definition, edge: CompiledTransition, ctx: TransitionCont
 
 def refused(definition: Definition, edge: CompiledTransition | str, record_id: str, refusals: list[Refusal]) -> Refused:
     """The error that fits a list of refusals: a missing permission outweighs a wrong state, that outweighs guards."""
-    facts = {
+    facts: dict[str, Any] = {
         "lifecycle": definition.name,
         "record_id": record_id,
         "transition": edge if isinstance(edge, str) else edge.name,

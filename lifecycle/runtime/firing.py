@@ -220,7 +220,7 @@ def refuse_if_moved(order: FiringOrder, record: Any) -> None:
         Conflict: another version, or a stay that began too late.
     """
     definition, version = order.definition, records.version_of(order.definition, record)
-    facts = {
+    facts: dict[str, Any] = {
         "lifecycle": definition.name,
         "record_id": records.text_id(record),
         "transition": order.transition.name,
@@ -331,7 +331,7 @@ def refuse_edits(definition: Definition, record: Any) -> None:
     if not edits:
         return
     said = ", ".join(f"{name} (saved: {old!r:.40}, now: {new!r:.40})" for name, (old, new) in edits.items())
-    facts = {"lifecycle": definition.name, "record_id": records.text_id(record)}
+    facts: dict[str, Any] = {"lifecycle": definition.name, "record_id": records.text_id(record)}
     for name in definition.owned_fields:
         if name in edits:
             raise StateWriteRefused(

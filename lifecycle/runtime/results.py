@@ -15,8 +15,8 @@ from lifecycle.refusals import Refusal
 class Fired:
     """What a firing did.
 
-    ``record`` is up to date; ``entry`` the history row (None only for a no-op on a record without history); ``runs`` what
-    is owed by it (empty on a replay); ``replayed`` says that nothing was written because it had been done before.
+    ``record`` is up to date; ``entry`` the history row (None only for a no-op on a record without history); ``runs``
+    what is owed by it (empty on a replay); ``replayed`` says that nothing was written because it had been done before.
     When the caller holds an outer transaction, all of it is only as sure as that transaction's commit.
     """
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from django.db import connections
 from django.db.models import Model
 
 
-@lru_cache(maxsize=None)
+@cache
 def _statement(model: type[Model], alias: str) -> tuple[str, tuple[Any, ...], bool]:
     connection = connections[alias]
     fields = tuple(field for field in model._meta.concrete_fields if not field.primary_key)
     quote = connection.ops.quote_name
-    columns = ", ".join(quote(field.column) for field in fields)
+    columns = ", ".join(quote(str(field.column)) for field in fields)
     places = ", ".join(["%s"] * len(fields))
     returns = connection.features.can_return_columns_from_insert
-    key = quote(model._meta.pk.column)  # type: ignore[union-attr]
+    key = quote(str(model._meta.pk.column))
     ending = f" RETURNING {key}" if returns else ""
     # Names only, all of them from the model; every value is a parameter.
     return f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({places}){ending}", fields, returns  # noqa: S608

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -107,7 +107,7 @@ def _lock(
     return found, moments[0]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _lock_path(model: Any) -> tuple[str, ...]:
     """What FOR UPDATE names: nothing for one table; the row of every table for multi-table inheritance."""
     links, current = [], model
@@ -271,7 +271,7 @@ def _owned(definition: Definition, target: str, now: dt.datetime, version: int) 
     return {name: writes.Write(value, get(name)) for name, value in pairs}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _auto_now(model: Any) -> tuple[tuple[str, bool], ...]:
     # update() does not touch auto_now columns; a transition is a change of the row like any save.
     return tuple(

@@ -167,7 +167,7 @@ def test_threads_share_definitions_but_no_data_of_a_call() -> None:
 
 
 def test_the_state_is_checked_in_the_update_itself(ticket: Ticket) -> None:
-    """ash-project/ash_state_machine #16: a guard that moves the row behind our back is noticed by the guarded UPDATE."""
+    """ash-project/ash_state_machine #16: a row moved behind our back is noticed by the guarded UPDATE."""
 
     def behind_our_back(ctx: Any) -> bool:
         with connection.cursor() as cursor:
