@@ -8,12 +8,12 @@ from typing import Any
 from django.apps import apps
 from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as Caution
-from django.core.exceptions import FieldDoesNotExist
+from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db import models
 
 from lifecycle import registry
 from lifecycle.checks.ids import TAG
-from lifecycle.definition.compiled import Definition
+from lifecycle.definition.compiled import CompiledDeadline, Definition
 from lifecycle.models import TransitionLog
 from lifecycle.suggest import did_you_mean
 
@@ -152,7 +152,8 @@ def deadlines_are_dates(app_configs: Sequence[Any] | None, **kwargs: Any) -> lis
     for definition, options in _with_models():
         for deadline in definition.deadlines.values():
             if not isinstance(deadline.at, str):
-                continue  # an expression is judged by the database
+                found.extend(_unresolved(definition, deadline))
+                continue
             field = _field(options, deadline.at)
             if isinstance(field, models.DateField):  # a DateTimeField is one too
                 continue
@@ -171,19 +172,31 @@ def deadlines_are_dates(app_configs: Sequence[Any] | None, **kwargs: Any) -> lis
     return found
 
 
+def _unresolved(definition: Definition, deadline: CompiledDeadline) -> Iterator[CheckMessage]:
+    """What keeps a deadline's expression from being asked of the record's table; nothing is asked of a database."""
+    try:
+        definition.model._base_manager.annotate(lifecycle_deadline=deadline.at)
+    except FieldError as error:
+        yield Error(
+            f"Deadline '{deadline.name}' waits for an expression that {definition.model._meta.label} cannot answer.",
+            hint=str(error),
+            obj=_where(definition, deadline.name),
+            id="lifecycle.E110",
+        )
+
+
 @register(TAG)
 def lifecycles_of_one_model_share_nothing(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Reports two lifecycles of one row that own the same column, or are reached by the same attribute."""
     found: list[CheckMessage] = []
     taken: dict[tuple[Any, str], str] = {}
     for definition, options in _with_models():
-        concrete = options.concrete_model
         names = [*definition.owned_fields, f"record.{definition.accessor}"]
         for name in dict.fromkeys(names):
             if names.count(name) > 1:
                 other = definition.name
             else:
-                other = taken.setdefault((concrete, name), definition.name)
+                other = taken.setdefault((_home(options, name), name), definition.name)
                 if other == definition.name:
                     continue
             found.append(
@@ -197,13 +210,19 @@ def lifecycles_of_one_model_share_nothing(app_configs: Sequence[Any] | None, **k
     return found
 
 
+def _home(options: Any, name: str) -> Any:
+    """The model whose table a column stands in; for the accessor, the record's own."""
+    field = _field(options, name)
+    return (options if field is None else field.model._meta).concrete_model
+
+
 @register(TAG)
 def timeouts_have_an_index(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Reports timeouts that would read the whole table on every tick."""
     found: list[CheckMessage] = []
     for definition, options in _with_models():
         wanted = (definition.state_field, definition.changed_at_field)
-        waits = [*definition.timeouts, *definition.reminders]
+        waits = list(definition.timeouts)
         if waits and not _is_indexed(options, wanted):
             found.append(
                 Caution(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -55,7 +54,6 @@ def unwrapped(function: Any) -> Any:
     return function.__func__ if isinstance(function, staticmethod) else function
 
 
-@lru_cache(maxsize=1024)
 def positional(function: Callable[..., Any]) -> tuple[int, float] | None:
     """How few and how many positional arguments a function takes; None when nobody can tell."""
     try:
@@ -85,7 +83,6 @@ def takes_owner(function: Any) -> bool:
     return _first(function) == "self" or accepts(function, 2) or not accepts(function, 1)
 
 
-@lru_cache(maxsize=1024)
 def _first(function: Callable[..., Any]) -> str:
     try:
         return next(iter(inspect.signature(function).parameters), "")

@@ -209,7 +209,7 @@ class _Compiler:
         for name, declared in self.resolver.effects.items():
             where = declared.attribute or name
             listed = [key for key, transition in transitions.items() if name in transition.effects]
-            wired = self.resolver.transition_names(declared.on, where)
+            wired = self._owners(declared, where)
             states = self.resolver.state_names(declared.on_enter, where, code="lifecycle.E027", final=True)
             effect = self._effect(name, declared, where, frozenset([*listed, *wired]), frozenset(states))
             if effect is None:
@@ -218,6 +218,18 @@ class _Compiler:
             for state in states:
                 entering.setdefault(state, []).append(name)
         return effects, {state: tuple(names) for state, names in entering.items()}
+
+    def _owners(self, declared: Effect, where: str) -> list[str]:
+        """The transitions an effect's own declaration names."""
+        named = [item for item in declared.on if item != CREATE]
+        if len(named) < len(declared.on):
+            self.declaration.report(
+                "lifecycle.E026",
+                f"Effect '{declared.name}' is to be owed by birth, which owes nothing itself.",
+                "Owe it on entering the initial state: on_enter=….",
+                where,
+            )
+        return self.resolver.transition_names(named, where)
 
     def _effect(
         self, name: str, declared: Effect, where: str, on: frozenset[str], on_enter: frozenset[str]

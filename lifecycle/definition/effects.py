@@ -36,6 +36,7 @@ class Effect(Declared):
 
     word = "effect"
     function: Callable[..., Any]
+    owned: bool  # written as (self, ctx) rather than (ctx)
     on: tuple[Any, ...]
     on_enter: tuple[Any, ...]
 
@@ -55,15 +56,16 @@ class Effect(Declared):
             on_enter=on_enter,
             options=dict(options),
             unknown=dict(unknown),
-            name=options.get("name") or getattr(plain, "__name__", ""),
+            name=_named(options) or getattr(plain, "__name__", ""),
             attribute="",
             __doc__=getattr(plain, "__doc__", None),
             __wrapped__=plain,
+            owned=callable(plain) and takes_owner(plain),
         )
 
     def __set_name__(self, owner: type, name: str) -> None:
         if not self.attribute:
-            self._fill(attribute=name, name=self.options.get("name") or name)
+            self._fill(attribute=name, name=_named(self.options) or name)
 
     def with_function(self, function: Any) -> Effect:
         """The same wiring and options on an overriding function."""
@@ -78,10 +80,16 @@ class Effect(Declared):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        return MethodType(self.function, instance) if takes_owner(self.function) else self.function
+        return MethodType(self.function, instance) if self.owned else self.function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
+
+
+def _named(options: Mapping[str, Any]) -> str:
+    """The name an effect is given; one that is no text is reported by the compiler, with all other problems."""
+    name = options.get("name")
+    return name if isinstance(name, str) else ""
 
 
 def owe(

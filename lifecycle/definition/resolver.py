@@ -122,7 +122,7 @@ class Resolver:
         if isinstance(value, Effect):
             if value.attribute in ours and self._is_ours(value.attribute, value):
                 return ours[value.attribute].name
-            if takes_owner(value.function):
+            if value.owned:
                 self.declaration.report(
                     "lifecycle.E031",
                     f"The effect '{value.name}' belongs to another lifecycle.",
@@ -176,7 +176,8 @@ class Resolver:
             hint = "Give a method, a function or a dotted path."
             if isinstance(value, str):
                 hint = did_you_mean(value, [n for n in dir(self.declaration.cls) if not n.startswith("_")])
-            self.declaration.report("lifecycle.E008", f"The {what} {_quoted(value)} cannot be called.", hint, *where)
+            said = _quoted(attribute or value)
+            self.declaration.report("lifecycle.E008", f"The {what} {said} cannot be called.", hint, *where)
             return None
         return (name, bound) if self._callable_as_will_be(bound, what, name, arguments, where) else None
 

@@ -31,6 +31,7 @@ class Wired(Declared):
 
     word = "wired function"
     function: Callable[..., Any]
+    owned: bool  # written as (self, ctx) rather than (ctx)
     wirings: tuple[Wiring, ...]
 
     def __init__(self, function: Any, wirings: tuple[Wiring, ...]) -> None:
@@ -42,6 +43,7 @@ class Wired(Declared):
             attribute="",
             __doc__=getattr(plain, "__doc__", None),
             __wrapped__=plain,
+            owned=callable(plain) and takes_owner(plain),
         )
 
     def with_function(self, function: Any) -> Wired:
@@ -53,7 +55,7 @@ class Wired(Declared):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        return MethodType(self.function, instance) if takes_owner(self.function) else self.function
+        return MethodType(self.function, instance) if self.owned else self.function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)

@@ -278,6 +278,7 @@ def test_deadlines_that_wait_for_no_date(only: Any) -> None:
         computed = Deadline(Tickets.close, when="open", at=models.F("due_on") + timedelta(1))
         missing = Deadline(Tickets.close, when="open", at="due_at")
         number = Deadline(Tickets.close, when="open", at="priority")
+        unresolved = Deadline(Tickets.close, when="open", at=models.F("due_at") + timedelta(1))
 
     assert only(Process) == [
         ("lifecycle.E110", "Process.missing", "Deadline 'missing' waits for 'due_at': desk.Ticket has no such field."),
@@ -285,6 +286,11 @@ def test_deadlines_that_wait_for_no_date(only: Any) -> None:
             "lifecycle.E110",
             "Process.number",
             "Deadline 'number' waits for desk.Ticket.priority, which is a PositiveIntegerField.",
+        ),
+        (
+            "lifecycle.E110",
+            "Process.unresolved",
+            "Deadline 'unresolved' waits for an expression that desk.Ticket cannot answer.",
         ),
     ]
 
@@ -360,8 +366,23 @@ def test_timeouts_without_an_index(only: Any, indexes: Any, constraints: Any, mi
     assert only(Process) == ([("lifecycle.W101", "Process.later", said)] if missing else [])
 
 
+@isolate_apps("tests.desk")
 def test_reminders_alone_need_no_index(only: Any) -> None:
-    class Process(Tickets):
+    class Note(LifecycleModel):
+        status = StateField([("open", "Open"), ("closed", "Closed")])
+
+        class Meta:
+            app_label = "desk"
+
+    class Process(Lifecycle[Any]):
+        class Meta:
+            model = Note
+            name = "notes"
+            initial = "open"
+            final = "closed"
+
+        close = Transition("open", "closed")
+
         @effect
         def ring(self, ctx: Any) -> None: ...
 
@@ -386,6 +407,41 @@ def test_permissions_that_no_model_declares(only: Any) -> None:
     ]
     hints = [one.hint or "" for one in run_checks(tags=[TAG])]
     assert "Did you mean 'desk.solve_ticket'?" in hints[0]
+
+
+def test_lifecycles_of_a_model_and_of_its_child_share_the_parents_columns(only: Any) -> None:
+    with isolate_apps("tests.desk"):
+
+        class Note(LifecycleModel):
+            status = StateField([("open", "Open"), ("closed", "Closed")])
+
+            class Meta:
+                app_label = "desk"
+
+        class LongNote(Note):
+            class Meta:
+                app_label = "desk"
+
+        class First(Lifecycle[Any]):
+            class Meta:
+                model = Note
+                name = "first"
+                initial = "open"
+                final = "closed"
+
+            close = Transition("open", "closed")
+
+        class Second(First):
+            class Meta:
+                model = LongNote
+                name = "second"
+                accessor = "second"
+
+        assert {one[2].split(" ")[0] for one in only(First, Second)} == {
+            "'status'",
+            "'status_changed_at'",
+            "'lifecycle_version'",
+        }
 
 
 def test_the_columns_of_a_second_lifecycle_are_found(only: Any) -> None:

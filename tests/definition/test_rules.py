@@ -339,6 +339,16 @@ def set_that_is_a_number() -> None:
         close = Transition("open", "closed", set=5)
 
 
+@wrong(
+    ("lifecycle.E008", "Broken.ring", "The effect 'ring' cannot be called."),
+    ("lifecycle.E008", "Broken.is_free", "The guard 'is_free' cannot be called."),
+)
+def declarations_around_no_function() -> None:
+    class Broken(Door):
+        ring = effect(on="close")(5)  # type: ignore[arg-type]
+        is_free = Door.close.guard(5)  # type: ignore[type-var]
+
+
 # Parameters -------------------------------------------------------------------------------------------
 
 
@@ -608,7 +618,7 @@ def effect_on_an_unknown_transition() -> None:
         def ring(self, ctx: Any) -> None: ...
 
 
-@wrong(("lifecycle.E026", "Broken.ring", "There is no transition '$create'."))
+@wrong(("lifecycle.E026", "Broken.ring", "Effect 'ring' is to be owed by birth, which owes nothing itself."))
 def effect_on_birth() -> None:
     class Broken(Door):
         @effect(on=[CREATE, "close"])
