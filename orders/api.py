@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rest_framework import serializers
+from rest_framework.permissions import IsAdminUser
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from lifecycle.rest import LifecycleViewSetMixin
@@ -69,3 +70,4 @@ class OrderViewSet(LifecycleViewSetMixin, ReadOnlyModelViewSet[Order]):
     lifecycle = OrderLifecycle
     queryset = Order.objects.prefetch_related("stray_payments")
     serializer_class = OrderSerializer
+    permission_classes = [IsAdminUser]

@@ -35,5 +35,5 @@ def of(order: Order, now: dt.datetime, window: dt.timedelta) -> Expiry | None:
     """The order's expiry, or None where time does nothing."""
     if order.status not in WAITING:
         return None
-    at = order.status_changed_at + window
+    at = (order.status_changed_at or order.created_at) + window
     return Expiry(at=at, left=at - now, window=window)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,7 +14,7 @@ from lifecycle import Fail, Lifecycle, Refuse, Retry, Timeout, Transition, effec
 from orders.forms import ShipForm
 from orders.models import Order, StrayPayment
 from orders.money import money
-from orders.payments import ProviderRefused
+from orders.payments import ProviderRefused, ProviderUnavailable
 
 S = Order.Status
 
@@ -28,6 +30,17 @@ def reference(order: Order) -> str:
 def what_went_wrong(ctx: Any) -> dict[str, Any]:
     """Keeps why a call failed or a payment was declined where people see it."""
     return {"last_error": str(ctx.input.get("reason") or ctx.input.get("error") or "")[:500]}
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """The provider's trouble in words people read: its no is final, everything else is tried again."""
+    try:
+        yield
+    except ProviderRefused as refused:
+        raise Fail(refused.code, refused.message) from refused
+    except ProviderUnavailable as trouble:
+        raise Fail("provider_unavailable", str(trouble), retry=True) from trouble
 
 
 class OrderLifecycle(Lifecycle[Order]):
@@ -195,7 +208,7 @@ class OrderLifecycle(Lifecycle[Order]):
     def create_checkout(self, ctx: Any) -> dict[str, Any]:
         """Opens one session per order and payment round, however often it is asked."""
         order = ctx.record
-        try:
+        with told_plainly():
             session = self.services.payments.open_session(
                 idempotency_key=f"order-checkout:{order.pk}:{order.payment_attempt}",
                 reference=reference(order),
@@ -204,8 +217,6 @@ class OrderLifecycle(Lifecycle[Order]):
                 metadata={"payment_attempt": order.payment_attempt},
                 simulate_failures=order.fail_checkouts,
             )
-        except ProviderRefused as refused:
-            raise Fail(refused.code, refused.message) from refused
         return {"payment_session_id": session.id, "checkout_url": session.url}
 
     @effect(name="orders.close_checkout", on=[cancel, expire], retry=FIVE_TRIES, timeout=timedelta(seconds=10))
@@ -214,12 +225,10 @@ class OrderLifecycle(Lifecycle[Order]):
         order = ctx.record
         if not order.payment_session_id:
             return {"session": None}
-        try:
+        with told_plainly():
             session = self.services.payments.expire_session(
                 order.payment_session_id, idempotency_key=f"order-close:{order.pk}:{order.payment_session_id}"
             )
-        except ProviderRefused as refused:
-            raise Fail(refused.code, refused.message) from refused
         return {"session": session.id, "status": session.status}
 
     @effect(
@@ -292,11 +301,9 @@ class StrayPaymentLifecycle(Lifecycle[StrayPayment]):
 
 
 def refund_payment(services: Any, *, key: str, payment_ref: str, simulate_failures: int = 0) -> dict[str, Any]:
-    """Asks the provider for one refund; a no of the provider is final, trouble is tried again."""
-    try:
+    """Asks the provider for one refund."""
+    with told_plainly():
         refund_ref = services.payments.refund(
             idempotency_key=key, payment_ref=payment_ref, simulate_failures=simulate_failures
         )
-    except ProviderRefused as refused:
-        raise Fail(refused.code, refused.message) from refused
     return {"refund_ref": refund_ref}

@@ -173,11 +173,15 @@ def _decide(order: Order, event: PaymentEvent) -> Outcome:
     if event.payment_ref and event.payment_ref == order.payment_ref:
         return ignored("already_recorded", f"Payment {event.payment_ref} is the one this order was paid with.")
     if event.payment_ref:
-        reason = (
-            f"{money(event.amount_cents, event.currency)} was paid while the order was {order.get_status_display()}."
-        )
-        return give_back(order, event, reason, code="not_awaited")
+        return give_back(order, event, _why_not_awaited(order, event), code="not_awaited")
     return ignored("invalid_state", str(refusal))
+
+
+def _why_not_awaited(order: Order, event: PaymentEvent) -> str:
+    paid = money(event.amount_cents, event.currency)
+    if order.payment_ref:
+        return f"A second payment: {paid} came after the order was paid by {order.payment_ref}."
+    return f"{paid} was paid while the order was in {order.get_status_display()}."
 
 
 def give_back(order: Order, event: PaymentEvent, reason: str, *, code: str) -> Outcome:

@@ -80,7 +80,7 @@ def index(request: HttpRequest) -> HttpResponse:
             "refunds_count": counts.get(S.REFUND_NEEDS_ATTENTION, 0),
             "to_ship": Order.objects.filter(status=S.PAID).order_by("status_changed_at", "pk")[:10],
             "now": now,
-            **_everywhere(),
+            **_everywhere("to_ship" if shown == S.PAID else "list"),
         },
     )
 
@@ -115,8 +115,8 @@ def _chips(counts: Mapping[str, int]) -> list[tuple[str, Any, int]]:
     return chips + [(value, label, counts.get(value, 0)) for value, label in S.choices]
 
 
-def _everywhere() -> dict[str, Any]:
-    return {"to_ship_count": Order.objects.filter(status=S.PAID).count()}
+def _everywhere(here: str = "") -> dict[str, Any]:
+    return {"here": here, "to_ship_count": Order.objects.filter(status=S.PAID).count()}
 
 
 # A new order ------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "orders/new.html",
-        {"form": form, "request_id": _new_request_id(), **_everywhere()},
+        {"form": form, "request_id": _new_request_id(), **_everywhere("new")},
         status=400 if form.errors else 200,
     )
 
@@ -337,7 +337,7 @@ def _elsewhere(state: str) -> list[tuple[Any, list[Any]]]:
 def _history(entries: list[Any]) -> list[tuple[Any, str, str]]:
     """Newest first; with each entry how long the stay before it was, and in which state."""
     rows = []
-    for entry, before in zip(entries, [*entries[1:], None], strict=True):
+    for entry, before in zip(entries, [*entries[1:], None], strict=False):
         stay = spoken(entry.at - before.at) if before is not None else ""
         rows.append((entry, stay, before.target if before is not None else ""))
     return rows

@@ -99,13 +99,18 @@ def price(order: Any) -> str:
 
 
 @register.filter
-def since(moment: dt.datetime, now: dt.datetime | None = None) -> str:
+def since(moment: dt.datetime | None, now: dt.datetime | None = None) -> str:
+    """How long ago; nothing for a record that was there before its lifecycle."""
+    if moment is None:
+        return ""
     return spoken((now or timezone.now()) - moment)
 
 
 @register.filter
-def clock_time(moment: dt.datetime | str) -> str:
+def clock_time(moment: dt.datetime | str | None) -> str:
     """The time for today, date and time before."""
+    if moment is None:
+        return ""
     if isinstance(moment, str):
         moment = dt.datetime.fromisoformat(moment)
     local = timezone.localtime(moment)
@@ -118,6 +123,16 @@ def clock_time(moment: dt.datetime | str) -> str:
 def ordinal_round(order: Order) -> str:
     words = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
     return words.get(order.payment_attempt, f"{order.payment_attempt}th")
+
+
+@register.simple_tag
+def owing_run(entry: TransitionLog, runs: list[tuple[EffectRun, Any]]) -> EffectRun | None:
+    """The run whose outcome fired an entry, if it is among those shown."""
+    request_id = entry.request_id or ""
+    if not request_id.startswith("$run:"):
+        return None
+    wanted = request_id.split(":")[1]
+    return next((run for run, _ in runs if str(run.pk) == wanted), None)
 
 
 @register.filter

@@ -1,0 +1,259 @@
+"""The shop's pages: who may look, what a click does, what a stale page is told."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from lifecycle.runtime import create
+from lifecycle.testing import Kit
+from orders import console
+from orders.factories import OrderFactory, StrayPaymentFactory
+from orders.models import Order
+from orders.payments import ProviderUnavailable
+from tests.orders.provider import FakePayments
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider's card is empty; pages come without it."""
+    monkeypatch.setattr(console, "card", lambda order: console.Card())
+
+
+def draft(user: User) -> Order:
+    return create(Order(customer="Ada Lindqvist", title="Two espresso cups", amount_cents=4800), actor=user)
+
+
+def press(client: Client, order: Order, transition: str, version: Any, **fields: str) -> Any:
+    data = {"version": version, "request_id": str(uuid.uuid4()), **fields}
+    return client.post(f"/orders/{order.pk}/fire/{transition}/", data)
+
+
+ADDRESSES = ["/", "/?state=all", "/orders/new/", "/orders/{pk}/"]
+POSTS = [
+    "/orders/new/",
+    "/orders/{pk}/fire/cancel/",
+    "/orders/{pk}/provider/pay/",
+    "/orders/{pk}/stray/{stray}/retry/",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_only_people_who_work_here_see_pages(address: str, at_desk: Client) -> None:
+    path = address.format(pk=OrderFactory().pk)
+    stranger = Client()
+    assert stranger.get(path).headers["location"].startswith("/accounts/login/")
+    stranger.force_login(User.objects.create_user("customer"))
+    assert stranger.get(path).status_code == 403
+    assert at_desk.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("address", POSTS)
+def test_only_people_who_work_here_do_things_and_only_from_our_pages(address: str, clerk: User) -> None:
+    stray = StrayPaymentFactory(status="needs_attention")
+    path = address.format(pk=stray.order.pk, stray=stray.pk)
+    stranger = Client()
+    assert stranger.post(path).headers["location"].startswith("/accounts/login/")
+    stranger.force_login(User.objects.create_user("customer"))
+    assert stranger.post(path).status_code == 403
+    forger = Client(enforce_csrf_checks=True)
+    forger.force_login(clerk)
+    assert forger.post(path).status_code == 403
+    stray.refresh_from_db()
+    assert (stray.status, stray.order.status) == ("needs_attention", "draft")
+
+
+def test_an_order_is_begun_once_however_often_the_form_is_sent(at_desk: Client, clerk: User) -> None:
+    form = {
+        "customer": "Ada",
+        "title": "Cups",
+        "amount": "48.00",
+        "currency": "EUR",
+        "fail_checkouts": "0",
+        "fail_refunds": "2",
+        "request_id": str(uuid.uuid4()),
+    }
+    first, again = at_desk.post("/orders/new/", form), at_desk.post("/orders/new/", form)
+    assert first.headers["location"] == again.headers["location"]
+    order = Order.objects.get()
+    assert (order.amount_cents, order.fail_refunds, order.lifecycle_version) == (4800, 2, 1)
+    assert order.lifecycle.history.get().actor_id == str(clerk.pk)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"customer": ""},
+        {"amount": "0"},
+        {"amount": "1.234"},
+        {"amount": "-5"},
+        {"currency": "euro"},
+        {"fail_refunds": "11"},
+    ],
+    ids=str,
+)
+def test_a_wrong_form_is_shown_again_with_what_is_wrong(at_desk: Client, wrong: dict[str, str]) -> None:
+    form = {
+        "customer": "Ada",
+        "title": "Cups",
+        "amount": "48",
+        "currency": "EUR",
+        "fail_checkouts": "0",
+        "fail_refunds": "0",
+    }
+    answer = at_desk.post("/orders/new/", {**form, **wrong})
+    assert answer.status_code == 400
+    assert 'class="lc-error"' in answer.content.decode()
+    assert not Order.objects.exists()
+
+
+def test_a_button_fires_for_the_person_who_clicked(
+    at_desk: Client, clerk: User, lifecycle: Kit, payments: FakePayments
+) -> None:
+    order = draft(clerk)
+    assert press(at_desk, order, "checkout", 1).status_code == 302
+    lifecycle.assert_history(order, ["$create", "checkout"])
+    assert order.lifecycle.history.last().actor_label == "chidi"
+    page = at_desk.get(f"/orders/{order.pk}/").content.decode()
+    assert "Creating checkout" in page
+    assert "create_checkout" in page
+
+
+def test_a_double_click_counts_once(at_desk: Client, clerk: User, lifecycle: Kit) -> None:
+    order = draft(clerk)
+    data = {"version": 1, "request_id": str(uuid.uuid4())}
+    answers = [at_desk.post(f"/orders/{order.pk}/fire/checkout/", data) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [302, 302]
+    lifecycle.assert_history(order, ["$create", "checkout"])
+
+
+def test_who_comes_second_is_told_who_was_first_and_keeps_what_was_typed(
+    at_desk: Client, clerk: User, admin: User, lifecycle: Kit
+) -> None:
+    order = OrderFactory(status="paid")
+    order.lifecycle.fire("ship", actor=admin, input={"carrier": "UPS", "tracking_number": "1Z"})
+    answer = press(at_desk, order, "ship", 0, carrier="DHL", tracking_number="00340434161094021501")
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "Handled by someone else, please look again." in page
+    assert "ada: “Ship”" in page
+    assert "You were looking at version 0; it is now at version 1." in page
+    assert "00340434161094021501" in page
+    order.refresh_from_db()
+    assert order.tracking_number == "1Z"
+
+
+def test_what_is_missing_is_marked_in_the_form_and_nothing_is_done(at_desk: Client) -> None:
+    order = OrderFactory(status="paid")
+    answer = press(at_desk, order, "ship", 0, carrier="DHL")
+    assert answer.status_code == 400
+    assert "This field is required." in answer.content.decode()
+    order.refresh_from_db()
+    assert order.status == "paid"
+
+
+def test_a_closed_button_says_why_and_its_click_meets_the_same(at_desk: Client) -> None:
+    order = OrderFactory(status="paid")
+    page = at_desk.get(f"/orders/{order.pk}/").content.decode()
+    closed = re.search(r'aria-disabled="true">Refund order</button>.*?</li></ul>', page, re.DOTALL)
+    assert closed is not None
+    reason = re.search(r"<span>(.*?)</span>", closed[0])
+    assert reason is not None
+    answer = press(at_desk, order, "refund_order", 0)
+    assert answer.status_code == 403
+    assert f"<p>{reason[1]}</p>" in answer.content.decode()
+    order.refresh_from_db()
+    assert order.status == "paid"
+
+
+@pytest.mark.parametrize(
+    ("transition", "version", "status"),
+    [
+        ("expire", "0", 404),
+        ("payment_succeeded", "0", 404),
+        ("fly", "0", 404),
+        ("cancel", "", 404),
+        ("cancel", "x", 404),
+    ],
+)
+def test_what_people_may_not_fire_is_not_there(at_desk: Client, transition: str, version: str, status: int) -> None:
+    order = OrderFactory(status="awaiting_payment")
+    assert press(at_desk, order, transition, version).status_code == status
+    order.refresh_from_db()
+    assert order.status == "awaiting_payment"
+
+
+@pytest.mark.parametrize("state", [*Order.Status.values])
+def test_every_state_has_a_page_and_a_list(at_desk: Client, state: str) -> None:
+    order = OrderFactory(status=state, last_error="<b>x</b>")
+    page = at_desk.get(f"/orders/{order.pk}/")
+    assert page.status_code == 200
+    assert "<b>x</b>" not in page.content.decode()
+    assert f"/orders/{order.pk}/" in at_desk.get(f"/?state={state}").content.decode()
+
+
+def test_a_filter_that_does_not_exist_is_not_found(at_desk: Client) -> None:
+    assert at_desk.get("/?state=lost").status_code == 404
+    assert at_desk.get("/orders/999999999999999999999/").status_code == 404
+
+
+def test_a_list_costs_the_same_however_long_it_is(at_desk: Client, django_assert_num_queries: Any) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    OrderFactory(status="paid")
+    with CaptureQueriesContext(connection) as few:
+        at_desk.get("/?state=all")
+    OrderFactory.create_batch(20, status="awaiting_payment")
+    with django_assert_num_queries(len(few)):
+        at_desk.get("/?state=all")
+
+
+def test_a_stray_payment_stands_on_the_page_and_its_refund_is_retried(
+    lifecycle: Kit, payments: FakePayments, admin: User
+) -> None:
+    stray = StrayPaymentFactory(status="needs_attention")
+    client = Client()
+    client.force_login(admin)
+    page = client.get(f"/orders/{stray.order.pk}/").content.decode()
+    assert stray.payment_ref in page
+    assert stray.reason in page
+    client.post(f"/orders/{stray.order.pk}/stray/{stray.pk}/retry/", {"request_id": str(uuid.uuid4())})
+    lifecycle.run_due()
+    stray.refresh_from_db()
+    assert stray.status == "refunded"
+
+
+def test_the_provider_being_away_is_told_on_the_page(at_desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*args: Any, **options: Any) -> None:
+        raise ProviderUnavailable("503 The provider is down.")
+
+    monkeypatch.setattr(console, "pay", away)
+    order = OrderFactory(status="awaiting_payment")
+    answer = at_desk.post(f"/orders/{order.pk}/provider/pay/", {"session": "cs_1"}, follow=True)
+    assert answer.status_code == 200
+    assert "503 The provider is down." in answer.content.decode()
+
+
+@pytest.mark.parametrize("session", ["", "../switches", "cs_1/../x", "cs 1", "cs_1?x=1"])
+def test_an_id_that_could_leave_its_place_in_an_address_is_not_found(at_desk: Client, session: str) -> None:
+    order = OrderFactory(status="awaiting_payment")
+    assert at_desk.post(f"/orders/{order.pk}/provider/pay/", {"session": session}).status_code == 404
+
+
+@pytest.mark.parametrize("address", ["/", "/orders/new/", "/orders/{pk}/", "/accounts/login/"])
+def test_no_page_has_a_script_or_a_style_inside_it(at_desk: Client, settings: Any, address: str) -> None:
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "example_project.headers.ContentSecurityPolicy"]
+    order = OrderFactory(status="paid")
+    answer = at_desk.get(address.format(pk=order.pk))
+    page = answer.content.decode()
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'self';")
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", page)
+    assert all('src="' in tag for tag in re.findall(r"<script[^>]*>", page))
