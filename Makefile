@@ -3,15 +3,18 @@ PYTHON ?= python3
 VENV   ?= .venv
 RUN     = $(VENV)/bin/python
 STAMP   = $(VENV)/.installed
+# Exact versions with hashes. `make setup PINS=` takes the newest that pyproject.toml allows.
+PIP     = $(RUN) -m pip install --quiet --disable-pip-version-check
+PINS   ?= requirements/dev.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-check test check format clean
+.PHONY: help setup demo demo-check test check format pins clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
 	  || grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## create the virtual environment (once, about half a minute)
+setup: $(STAMP) ## create the virtual environment (once, about a minute)
 
 demo: $(STAMP) ## run the example: web pages and a worker; Ctrl-C stops everything
 	@$(RUN) manage.py demo $(ARGS)
@@ -36,16 +39,22 @@ format: $(STAMP) ## put the code into the shape that `check` asks for
 	$(RUN) -m ruff format .
 	$(RUN) -m ruff check --fix .
 
+pins: $(STAMP) ## look up the newest versions that pyproject.toml allows, and pin them
+	@$(PIP) uv
+	$(VENV)/bin/uv pip compile --quiet --universal --upgrade --generate-hashes --no-header --no-annotate \
+	  --python-version 3.11 --extra dev --output-file requirements/dev.txt pyproject.toml
+
 clean: ## remove the virtual environment and everything that was generated
 	rm -rf $(VENV) .nox var build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A half-made environment (Debian without python3-venv leaves one) has no stamp and is made anew; a changed
 # pyproject.toml only installs what changed.
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml $(PINS)
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("Python 3.11 or newer is needed, %s is %d.%d. Try: make $(MAKECMDGOALS) PYTHON=python3.12" % (sys.executable, *v[:2]))'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo 'The venv module of $(PYTHON) is incomplete. Debian, Ubuntu: sudo apt install python3-venv' >&2; exit 1; }
-	@echo 'Installing into $(VENV) (once, about half a minute) ...'
+	@echo 'Installing into $(VENV) (once, about a minute) ...'
 	@test -f $@ || $(PYTHON) -m venv --clear $(VENV)
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PIP) $(if $(PINS),--require-hashes --requirement $(PINS),--editable '.[dev]')
+	@$(if $(PINS),$(PIP) --no-deps --no-build-isolation --editable .)
 	@touch $@

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,14 @@ def test_the_floors_above_the_store_neither_lock_nor_write_our_tables() -> None:
                 if ".objects" in target or "_manager" in target or ".using(" in target:
                     found.append(f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node.func)}")
     assert found == []
+
+
+def test_the_pins_hold_everything_that_development_needs_with_hashes_and_without_addresses() -> None:
+    pins = (ROOT / "requirements" / "dev.txt").read_text()
+    pinned = {name.lower().replace("_", "-") for name in re.findall(r"^([\w.-]+)==", pins, re.MULTILINE)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.match(r"[\w.-]+", line)[0].lower() for line in needed}  # type: ignore[index]
+    assert names - pinned == set()
+    assert "://" not in pins
+    assert pins.count("==") <= pins.count("--hash=sha256:")
