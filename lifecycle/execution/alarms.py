@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
+
+from lifecycle import clock
 
 
 class TimedOut(BaseException):
@@ -13,27 +16,35 @@ class TimedOut(BaseException):
 
 
 class Alarm:
-    """Armed while its ``with`` block runs, in a main thread where nobody else uses SIGALRM; otherwise it does nothing
-    (the watchdog then ends the attempt in the rows).
+    """Armed while its ``with`` block runs in a main thread; elsewhere it does nothing (there the watchdog alone ends
+    the attempt, in the rows). A timer somebody else has running is borrowed when it ends later, and goes on afterwards.
 
     It is off before the block is left: no statement of ours is ever interrupted. A statement interrupted half-way
     leaves its connection unusable, and a commit may have happened (P23).
+
+    Args:
+        seconds: the time the block has.
+        first: called when it is over, before the block is interrupted; must not raise.
     """
 
-    __slots__ = ("_armed", "_before", "_seconds", "rang", "usable")
+    __slots__ = ("_armed", "_before", "_first", "_other", "_seconds", "_since", "rang", "usable")
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, seconds: float, first: Callable[[], None] = lambda: None) -> None:
+        self._first = first
+        self._seconds = max(seconds, 0.001)
         self._armed = False
         self._before: Any = None
+        self._other = (0.0, 0.0)
+        self._since = 0.0
         self.rang = False
-        self.usable = _is_free()
+        self.usable = _is_free(self._seconds)
 
     def __enter__(self) -> Self:
         if self.usable:
             self._before = signal.signal(signal.SIGALRM, self._ring)
+            self._since = clock.monotonic()
             self._armed = True
-            signal.setitimer(signal.ITIMER_REAL, max(self._seconds, 0.001))
+            self._other = signal.setitimer(signal.ITIMER_REAL, self._seconds)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -42,19 +53,23 @@ class Alarm:
         if self.usable:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, self._before)
+            left, interval = self._other
+            if left:
+                signal.setitimer(signal.ITIMER_REAL, max(left - (clock.monotonic() - self._since), 0.001), interval)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
         if self._armed:
             self._armed = False
             self.rang = True
+            self._first()
             raise TimedOut
 
 
-def _is_free() -> bool:
-    """Whether this thread can use SIGALRM without taking it from somebody (another library's handler or timer)."""
+def _is_free(seconds: float) -> bool:
+    """Whether this thread may use SIGALRM for so long."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return False
-    return (
-        signal.getsignal(signal.SIGALRM) in (signal.SIG_DFL, signal.SIG_IGN)
-        and signal.getitimer(signal.ITIMER_REAL)[0] == 0
-    )
+    if signal.getsignal(signal.SIGALRM) is None:  # installed by C code: it could not be put back
+        return False
+    left = signal.getitimer(signal.ITIMER_REAL)[0]
+    return left == 0 or left > seconds

@@ -116,7 +116,7 @@ def _call(start: Start, record: Any) -> Any:
     """Calls the effect, watched; the alarm is off when this returns or raises."""
     held, effect, using = start.held, start.effect, start.using
     seconds = effect.timeout.total_seconds()
-    alarm = Alarm(seconds)
+    alarm = Alarm(seconds, first=connecting.cancel_statements)
     watch = _watch(start, seconds, interruptible=alarm.usable)
     ctx = EffectContext(held, start.definition, record, effect.timeout, using, watch)
     points.reach("in_effect")

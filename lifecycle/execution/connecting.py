@@ -18,6 +18,7 @@ T = TypeVar("T")
 BROKEN = (OperationalError, InterfaceError)
 _SLICE = 0.1
 _LONGEST = 5.0
+_ACTIVE = 1  # libpq's PQTRANS_ACTIVE: a statement is under way
 
 
 def mend(using: str) -> None:
@@ -43,6 +44,24 @@ def discard_interrupted() -> None:
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
             _quietly(connection.close, connection)
+
+
+def cancel_statements() -> None:
+    """Right before an interruption: stops what this thread's connections are in the middle of on the server.
+
+    Otherwise the server would go on with it, and hold its locks, after the client has long hung up.
+    """
+    for connection in connections.all(initialized_only=True):
+        raw = connection.connection
+        try:
+            if connection.vendor != "postgresql" or raw is None or raw.info.transaction_status != _ACTIVE:
+                continue
+            if hasattr(raw, "cancel_safe"):
+                raw.cancel_safe(timeout=2.0)
+            else:
+                raw.cancel()
+        except Exception:
+            log.debug("A statement could not be cancelled.", exc_info=True)
 
 
 def discard(using: str) -> None:

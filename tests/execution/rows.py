@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import AbstractContextManager
 from typing import Any
 
 from lifecycle import clock
@@ -69,3 +70,8 @@ def facts(run: EffectRun | ClaimedRun) -> dict[str, Any]:
 def expire(run: EffectRun | ClaimedRun) -> None:
     """Puts the end of a run's lease into the past."""
     EffectRun.objects.filter(pk=run.id).update(lease_until=clock.now() - dt.timedelta(seconds=1))
+
+
+def stopped(moment: dt.datetime) -> AbstractContextManager[None]:
+    """The clock stands still at this moment."""
+    return clock.replaced(lambda: moment)

@@ -16,7 +16,7 @@ from lifecycle.runtime import create, fire
 from lifecycle.store import claims, outcomes
 from lifecycle.testing import meeting, race, travel
 from tests.desk.models import Parcel
-from tests.execution.rows import USING, an_entry, claim, expire, facts, queue_run, queue_runs
+from tests.execution.rows import USING, an_entry, claim, expire, facts, queue_run, queue_runs, stopped
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +28,7 @@ def test_a_run_whose_lease_is_over_starts_again_after_a_pause() -> None:
     expire(held)
     now = clock.now()
 
-    with clock.replaced(lambda: now):
+    with stopped(now):
         taken = crashes.take_back(USING)
 
     assert (taken.queued, taken.dead, taken.more) == (1, 0, False)
@@ -60,7 +60,7 @@ def test_pauses_after_crashes_double() -> None:
             held = claim()
         expire(held)
         now = clock.now()
-        with clock.replaced(lambda now=now: now):
+        with stopped(now):
             crashes.take_back(USING)
         pauses.append((EffectRun.objects.get().available_at - now).total_seconds())
 

@@ -17,7 +17,7 @@ from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.testing import force_state, race
 from tests.desk.models import Parcel
-from tests.execution.rows import USING
+from tests.execution.rows import USING, stopped
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +61,7 @@ def test_a_refused_follow_up_waits_and_the_outcome_stays(parcel: Parcel, guard: 
     guard.append(lambda ctx: "Not yet.")
     now = clock.now()
 
-    with clock.replaced(lambda: now):
+    with stopped(now):
         drain()
 
     run = the_run()
@@ -95,7 +95,7 @@ def test_pauses_between_refusals_double_up_to_an_hour_and_the_tenth_gives_up(
 ) -> None:
     guard.append(lambda ctx: False)
     moment = clock.now()
-    with clock.replaced(lambda: moment):
+    with stopped(moment):
         drain()
     pauses = []
     for _ in range(9):
@@ -103,7 +103,7 @@ def test_pauses_between_refusals_double_up_to_an_hour_and_the_tenth_gives_up(
         assert due is not None
         pauses.append((due - moment).total_seconds() / 60)
         moment = due
-        with clock.replaced(lambda: moment):
+        with stopped(moment):
             follow_ups.apply(the_run().pk, USING)
 
     run = the_run()
@@ -205,7 +205,7 @@ def test_a_lasting_conflict_waits_a_moment_and_is_never_counted(parcel: Parcel, 
     guard.append(raising(Conflict("Somebody was faster.")))
     now = clock.now()
 
-    with clock.replaced(lambda: now):
+    with stopped(now):
         drain()
         for _ in range(12):
             follow_ups.apply(the_run().pk, USING)
@@ -218,7 +218,7 @@ def test_a_lasting_conflict_waits_a_moment_and_is_never_counted(parcel: Parcel, 
 def test_exceptions_wait_ever_longer_but_never_lead_to_giving_up(parcel: Parcel, guard: list[Answer]) -> None:
     guard.append(raising(ZeroDivisionError("a bug in a hook\x00")))
     moment = clock.now()
-    with clock.replaced(lambda: moment):
+    with stopped(moment):
         drain()
     pauses = []
     for _ in range(14):
@@ -226,7 +226,7 @@ def test_exceptions_wait_ever_longer_but_never_lead_to_giving_up(parcel: Parcel,
         assert due is not None
         pauses.append((due - moment).total_seconds() / 60)
         moment = due
-        with clock.replaced(lambda: moment):
+        with stopped(moment):
             follow_ups.apply(the_run().pk, USING)
 
     run = the_run()

@@ -1,0 +1,440 @@
+"""Time: effects that hang, long effects that live, and the thread that tells them apart."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection, connections, transaction
+
+from lifecycle import SYSTEM, Retry, clock, registry
+from lifecycle.exceptions import LeaseLost
+from lifecycle.execution import alarms, attempts, watchdog
+from lifecycle.execution.drain import drain
+from lifecycle.models import EffectAttempt, EffectRun
+from lifecycle.runtime import create, fire
+from lifecycle.store import claims
+from tests.desk.models import Parcel
+from tests.execution.rows import USING, claim, facts, queue_run
+
+LIMIT = 20.0  # seconds; reaching it means that something hangs
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Gives an effect another definition for the test."""
+
+    def change(effect: str, **options: Any) -> None:
+        definition = registry.get("parcels")
+        effects = {**definition.effects, effect: replace(definition.effects[effect], **options)}
+        monkeypatch.setitem(registry._definitions, "parcels", replace(definition, effects=effects))
+
+    return change
+
+
+@pytest.fixture
+def own_watchdog(monkeypatch: pytest.MonkeyPatch) -> Iterator[watchdog.Watchdog]:
+    """A watchdog of this test's own, which is quick to try again."""
+    monkeypatch.setattr(watchdog, "AGAIN", 0.05)
+    monkeypatch.setattr(watchdog, "GRACE", 0.05)
+    monkeypatch.setattr(watchdog, "IDLE", 0.05)
+    mine = watchdog.Watchdog()
+    monkeypatch.setattr(watchdog, "_watchdog", mine)
+    yield mine
+    thread = mine._thread
+    if thread is not None:
+        thread.join(LIMIT)
+        assert not thread.is_alive()
+
+
+def sent() -> Parcel:
+    record = create(Parcel(), actor=SYSTEM)
+    fire(record, "send", actor=SYSTEM)
+    return record
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits for something another thread does."""
+    end = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        threading.Event().wait(0.01)
+
+
+def hang() -> None:
+    threading.Event().wait(LIMIT)
+
+
+# In the main thread: interrupted ----------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_a_hanging_effect_is_interrupted_and_counts_as_an_attempt(
+    behave: dict[str, Any], short: Callable[..., None]
+) -> None:
+    sent()
+    short("print_label", timeout=dt.timedelta(milliseconds=50))
+    behave["print_label"] = lambda ctx: hang()
+    started = time.monotonic()
+
+    assert drain().done == 1
+
+    assert time.monotonic() - started < LIMIT / 2
+    run = EffectRun.objects.get()
+    assert (run.status, run.attempts, run.error_kind, run.error) == ("queued", 1, "timeout", "Timed out after 0.05 s.")
+    attempt = EffectAttempt.objects.get()
+    assert attempt.ending == "timed_out"
+    assert "hang" in attempt.traceback
+
+
+@pytest.mark.django_db
+def test_a_timeout_is_not_retried_where_the_definition_says_so(
+    behave: dict[str, Any], short: Callable[..., None]
+) -> None:
+    parcel = sent()
+    short("print_label", timeout=dt.timedelta(milliseconds=50), retry=Retry(attempts=3, no_retry_on=(TimeoutError,)))
+    behave["print_label"] = lambda ctx: hang()
+
+    drain()
+
+    parcel.refresh_from_db()
+    assert (EffectRun.objects.get().status, parcel.status) == ("failed", "stuck")
+
+
+@pytest.mark.django_db
+def test_a_broad_except_in_an_effect_does_not_swallow_its_timeout(
+    behave: dict[str, Any], short: Callable[..., None]
+) -> None:
+    sent()
+    short("print_label", timeout=dt.timedelta(milliseconds=50))
+
+    def effect(ctx: Any) -> None:
+        try:
+            hang()
+        except Exception:  # noqa: BLE001 the habit under test
+            hang()
+
+    behave["print_label"] = effect
+
+    drain()
+
+    assert EffectRun.objects.get().error_kind == "timeout"
+
+
+@pytest.mark.django_db
+def test_an_error_that_the_interruption_leads_to_is_still_a_timeout(
+    behave: dict[str, Any], short: Callable[..., None]
+) -> None:
+    sent()
+    short("print_label", timeout=dt.timedelta(milliseconds=50))
+
+    def effect(ctx: Any) -> None:
+        try:
+            hang()
+        finally:
+            raise RuntimeError("another command is already in progress")
+
+    behave["print_label"] = effect
+
+    drain()
+
+    assert EffectRun.objects.get().error_kind == "timeout"
+
+
+@pytest.mark.django_db
+def test_an_effect_that_returns_in_time_leaves_no_timer_and_no_handler_behind(behave: dict[str, Any]) -> None:
+    sent()
+    inside = []
+    behave["print_label"] = lambda ctx: inside.append(signal.getitimer(signal.ITIMER_REAL)[0])
+    before = signal.getsignal(signal.SIGALRM), signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        drain()
+        after = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before[1])
+
+    assert 0 < inside[0] <= 10
+    assert after == (before[0], (0.0, 0.0))
+
+
+@pytest.mark.django_db
+def test_the_timer_is_off_while_the_outcome_is_recorded(
+    behave: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P23: an alarm during a statement or a commit would leave the connection unusable."""
+    from lifecycle.execution import finishing
+
+    sent()
+    seen = []
+    before = signal.getsignal(signal.SIGALRM)
+    write = finishing.succeeded
+
+    def watched(*args: Any) -> Any:
+        seen.append(signal.getsignal(signal.SIGALRM))
+        return write(*args)
+
+    monkeypatch.setattr(finishing, "succeeded", watched)
+
+    drain()
+
+    assert seen == [before]
+
+
+@pytest.mark.django_db
+def test_a_timer_of_somebody_else_is_borrowed_and_goes_on_afterwards(behave: dict[str, Any]) -> None:
+    sent()
+    inside, rang = [], []
+    behave["print_label"] = lambda ctx: inside.append(signal.getitimer(signal.ITIMER_REAL)[0])
+    before = signal.signal(signal.SIGALRM, lambda *args: rang.append(args)), signal.getitimer(signal.ITIMER_REAL)
+    signal.setitimer(signal.ITIMER_REAL, 100)
+    try:
+        assert not alarms.Alarm(101).usable
+        drain()
+        left = signal.getitimer(signal.ITIMER_REAL)[0]
+        os.kill(os.getpid(), signal.SIGALRM)
+    finally:
+        signal.signal(signal.SIGALRM, before[0])
+        signal.setitimer(signal.ITIMER_REAL, *before[1])
+
+    assert inside[0] <= 10
+    assert 50 < left <= 100
+    assert len(rang) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.postgres
+@pytest.mark.parametrize("inside", ["autocommit", "atomic", "atomic effect"])
+def test_a_statement_interrupted_half_way_costs_the_connection_not_the_record_of_it(
+    behave: dict[str, Any], short: Callable[..., None], inside: str
+) -> None:
+    """P23."""
+    parcel = sent()
+    short("print_label", timeout=dt.timedelta(milliseconds=100), atomic=inside == "atomic effect")
+
+    def sleep_in_the_database() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(%s)", [LIMIT])
+
+    def effect(ctx: Any) -> None:
+        if inside == "atomic":
+            with transaction.atomic():
+                Parcel.objects.filter(pk=parcel.pk).update(problem="half done")
+                sleep_in_the_database()
+        else:
+            sleep_in_the_database()
+
+    behave["print_label"] = effect
+
+    assert drain().done == 1
+
+    run = EffectRun.objects.get()
+    assert (run.status, run.attempts, run.error_kind) == ("queued", 1, "timeout")
+    parcel.refresh_from_db()
+    assert parcel.problem == ""
+
+
+# Wherever the code hangs: the watchdog ----------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_effect_that_hangs_in_a_thread_is_failed_in_the_rows_and_its_late_answer_discarded(
+    behave: dict[str, Any], short: Callable[..., None], own_watchdog: watchdog.Watchdog
+) -> None:
+    parcel = sent()
+    short("print_label", timeout=dt.timedelta(milliseconds=50))
+    release, cancelled = threading.Event(), []
+
+    def effect(ctx: Any) -> dict[str, Any]:
+        assert release.wait(LIMIT)
+        cancelled.append(ctx.cancelled)
+        return {"label": "late"}
+
+    behave["print_label"] = effect
+
+    def work() -> None:
+        try:
+            drain(runs=1)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        until(lambda: EffectRun.objects.get().error_kind == "timeout")
+        run = EffectRun.objects.get()
+        assert (run.status, run.attempts, run.fence) == ("queued", 1, 2)
+        assert EffectAttempt.objects.get().ending == "timed_out"
+        before = facts(run)
+    finally:
+        release.set()
+        thread.join(LIMIT)
+
+    assert cancelled == [True]
+    assert facts(run) == before
+    parcel.refresh_from_db()
+    assert (parcel.status, parcel.label) == ("labelling", "")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_watchdogs_last_timeout_leaves_the_follow_up_to_the_tick(
+    behave: dict[str, Any], short: Callable[..., None], own_watchdog: watchdog.Watchdog
+) -> None:
+    parcel = sent()
+    EffectRun.objects.update(max_attempts=1)
+    short("print_label", timeout=dt.timedelta(milliseconds=20))
+    release = threading.Event()
+    behave["print_label"] = lambda ctx: release.wait(LIMIT)
+
+    def work() -> None:
+        try:
+            drain(runs=1)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        until(lambda: EffectRun.objects.get().status == "failed")
+    finally:
+        release.set()
+        thread.join(LIMIT)
+
+    assert EffectRun.objects.get().follow_up == "pending"
+    parcel.refresh_from_db()
+    assert parcel.status == "labelling"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_long_effect_keeps_its_lease_without_doing_anything_for_it(
+    behave: dict[str, Any], own_watchdog: watchdog.Watchdog
+) -> None:
+    """Rows 58, 62: heartbeat, not elapsed time."""
+    sent()
+    EffectRun.objects.update(lease_seconds=1)
+    leases = []
+
+    def effect(ctx: Any) -> dict[str, Any]:
+        leases.append(EffectRun.objects.get().lease_until)
+        until(lambda: EffectRun.objects.get().lease_until > leases[0])
+        return {"label": "L"}
+
+    behave["print_label"] = effect
+
+    assert drain().done == 1
+
+    assert EffectRun.objects.get().status == "succeeded"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_effect_learns_that_its_run_was_taken_away(behave: dict[str, Any], own_watchdog: watchdog.Watchdog) -> None:
+    sent()
+    EffectRun.objects.update(lease_seconds=1)
+    learned = []
+
+    def effect(ctx: Any) -> None:
+        EffectRun.objects.update(fence=99)
+        until(lambda: ctx.cancelled)
+        with pytest.raises(LeaseLost):
+            ctx.heartbeat()
+        learned.append(True)
+
+    behave["print_label"] = effect
+
+    drain(runs=1)
+
+    assert learned == [True]
+    assert EffectRun.objects.get().fence == 99
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_cannot_renew_gives_up_before_its_lease_is_over(
+    behave: dict[str, Any], own_watchdog: watchdog.Watchdog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row 70 (solid_queue PR #778): self-fencing."""
+    sent()
+    EffectRun.objects.update(lease_seconds=1)
+    store = type(claims.for_alias(USING))
+
+    def no_answer(self: Any, proofs: Any) -> set[int]:
+        raise OSError("the network is down")
+
+    monkeypatch.setattr(store, "renew", no_answer)
+    waited = []
+
+    def effect(ctx: Any) -> None:
+        started = time.monotonic()
+        until(lambda: ctx.cancelled)
+        waited.append(time.monotonic() - started)
+
+    behave["print_label"] = effect
+
+    drain(runs=1)
+
+    assert 0.5 < waited[0] < 1.5
+
+
+@pytest.mark.django_db
+def test_inside_a_tests_transaction_nothing_is_watched(behave: dict[str, Any], own_watchdog: watchdog.Watchdog) -> None:
+    sent()
+    threads = []
+    behave["print_label"] = lambda ctx: threads.append(own_watchdog._thread)
+
+    drain()
+
+    assert threads == [None]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_short_runs_never_wake_the_watchdog(
+    behave: dict[str, Any], own_watchdog: watchdog.Watchdog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = []
+    monkeypatch.setattr(own_watchdog, "_serve", served.append)
+    for _ in range(5):
+        sent()
+
+    drain()
+
+    assert served == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_forked_child_has_a_watchdog_of_its_own(own_watchdog: watchdog.Watchdog) -> None:
+    queue_run()
+    watch = watchdog.Watch(claim(), USING, 60, lambda: None, interruptible=False)
+    with watchdog.watching(watch):
+        connections.close_all()  # a fork must not share a connection
+        child = os.fork()
+        if child == 0:
+            fresh = watchdog._watchdog
+            os._exit(0 if fresh is not own_watchdog and not fresh._watches and fresh._thread is None else 1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_heartbeat_by_hand_renews_a_lease_that_is_getting_old(behave: dict[str, Any]) -> None:
+    sent()
+    seen = []
+
+    def effect(ctx: Any) -> dict[str, Any]:
+        row = EffectRun.objects.get()
+        ctx.heartbeat()
+        seen.append(EffectRun.objects.get().lease_until == row.lease_until)  # a fresh one is left alone
+        ctx._renewed_at -= row.lease_seconds
+        ctx.heartbeat()
+        seen.append(EffectRun.objects.get().lease_until > row.lease_until)
+        return {"label": "L"}
+
+    behave["print_label"] = effect
+
+    attempts.perform(claim(), USING, lambda: None)
+
+    assert seen == [True, True]
+    assert clock.overridden() is None
