@@ -60,9 +60,9 @@ def _configured() -> Dispatcher:
             )
             return NoDispatcher()
         raise InvalidSettings(f"LIFECYCLE['DISPATCHER']: cannot import '{path}': {error}.") from error
-    made = cls()
-    if not isinstance(made, Dispatcher):
-        raise InvalidSettings(f"LIFECYCLE['DISPATCHER']: '{path}' has no publish(queue).")
+    if not isinstance(cls, type) or not callable(getattr(cls, "publish", None)):
+        raise InvalidSettings(f"LIFECYCLE['DISPATCHER']: '{path}' is no class with publish(queue).")
+    made: Dispatcher = cls()
     return made
 
 
