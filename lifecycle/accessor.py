@@ -133,3 +133,6 @@ def attach(definition: Definition) -> None:
         )
     setattr(definition.model, definition.accessor, Accessor(definition))
     definition.model._meta.get_field(definition.state_field).initial_states = definition.initial
+    for name in definition.owned_fields:
+        # What a refused write recommends: record.<accessor>.fire(…).
+        definition.model._meta.get_field(name).accessor = definition.accessor

@@ -44,11 +44,9 @@ class LifecycleModel(models.Model):
     @classmethod
     def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **kwargs: Any) -> Self:
         instance = super().from_db(db, field_names, values, **kwargs)
-        # The sequence itself, when the row is complete: nothing is built per row (see `loaded`). Set as an attribute,
-        # not through __dict__: touching that makes Python build the instance a dict of its own, dearer than all else.
-        instance._lifecycle_loaded = (
-            values if len(values) == len(cls._meta.concrete_fields) else dict(zip(field_names, values, strict=True))
-        )
+        # What Django gave us, as it is: nothing is worked out per row (see `loaded`). Set as an attribute, not through
+        # __dict__: touching that makes Python build the instance a dict of its own, dearer than all else.
+        instance._lifecycle_loaded = values if len(values) == len(cls._meta.concrete_fields) else (field_names, values)
         return instance
 
     def refresh_from_db(

@@ -24,7 +24,10 @@ def begin(field: OwnedColumn, instance: models.Model) -> Any:
     """
     layout = layout_of(type(instance))
     given: Mapping[str, Any] = instance.__dict__.get(permits.STARTING, {})
-    for state in layout.states:
+    # The first owned column looks for all. A state looks again for itself: where the tables of a parent are updated and
+    # only a child's is inserted, the first one is not asked.
+    states = layout.states if field is layout.owned[0] else [state for state in layout.states if state is field]
+    for state in states:
         check_start(state, instance, given)
     value = field.first_value(_present(field, instance), given, free=permits.creation_is_free())
     if instance.__dict__.get(field.attname, MISSING) is not value:

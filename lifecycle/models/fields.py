@@ -17,6 +17,7 @@ from django.db import models
 from django.db.models.constants import OnConflict
 from django.db.models.query_utils import DeferredAttribute
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from lifecycle import clock
@@ -227,7 +228,7 @@ class StateField(OwnedColumn, _CharField):
         if "default" not in kwargs and self.states:
             self.default = self.states[0]
 
-    @property
+    @cached_property
     def states(self) -> tuple[str, ...]:
         """Every state the column knows, in the order they were declared."""
         return tuple(str(value) for value, _label in self.flatchoices if value not in (None, ""))

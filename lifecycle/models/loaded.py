@@ -1,8 +1,9 @@
 """Record: what a row held when its instance was last read or written.
 
 The record travels in the instance's ``__dict__`` (on ``_state`` it would cost seven times the memory), so copies and
-pickles keep it. A fully loaded row keeps the very sequence of values `from_db` was given: nothing is built per row.
-It is replaced or extended by plain dicts afterwards. A value changed in place (a list inside a JSONField) is the same
+pickles keep it. It begins as what `from_db` was given, so that nothing is worked out per row: the sequence of values
+of a complete row, or the pair (names, values) of a partial one — no model that has owned columns has just two. Later it
+is a dict by attname. A value changed in place (a list inside a JSONField) is the same
 object in the record and in the instance, so such an edit cannot be seen.
 """
 
@@ -94,11 +95,8 @@ def _work_out(options: Any) -> Layout:
 
 def loaded(instance: models.Model) -> Mapping[str, Any] | None:
     """What the instance's row held when it was last read or written, by attname; None when nothing is known."""
-    record = instance.__dict__.get(SLOT)
-    if type(record) is dict:
-        return {name: value for name, value in record.items() if value is not UNREAD}
-    row = _full_row(instance, record)
-    return dict(zip(layout_of(type(instance)).attnames, row, strict=True)) if row is not None else None
+    record = _as_dict(instance)
+    return {name: value for name, value in record.items() if value is not UNREAD} if record else None
 
 
 def known(instance: models.Model, attname: str) -> Any:
@@ -107,7 +105,9 @@ def known(instance: models.Model, attname: str) -> Any:
     if type(record) is dict:
         return record.get(attname, UNREAD)
     row = _full_row(instance, record)
-    return UNREAD if row is None else row[layout_of(type(instance)).positions[attname]]
+    if row is not None:
+        return row[layout_of(type(instance)).positions[attname]]
+    return _as_dict(instance).get(attname, UNREAD)
 
 
 def differs(one: Any, other: Any) -> bool:
@@ -133,7 +133,7 @@ def unsaved_edits(instance: models.Model) -> dict[str, tuple[Any, Any]]:
     layout = layout_of(type(instance))
     held = instance.__dict__
     edits: dict[str, tuple[Any, Any]] = {}
-    row = None if type(record) is dict else _full_row(instance, record)
+    row = _full_row(instance, record)
     if row is not None:
         for attname, was in zip(layout.attnames, row, strict=True):
             now = held.get(attname, MISSING)
@@ -141,7 +141,7 @@ def unsaved_edits(instance: models.Model) -> dict[str, tuple[Any, Any]]:
                 edits[attname] = (was, now)
         return edits
 
-    before: Mapping[str, Any] = record if type(record) is dict else {}
+    before: Mapping[str, Any] = record if type(record) is dict else _as_dict(instance)
     unknown = []
     for attname in layout.attnames:
         now = held.get(attname, MISSING)
@@ -179,8 +179,7 @@ def read_row(instance: models.Model, attnames: Sequence[str]) -> dict[str, Any] 
 
 
 def _full_row(instance: models.Model, record: Any) -> Sequence[Any] | None:
-    # Anything else than a row of the right width (a forged record, a pickle from before a column was added) is
-    # no knowledge: the next save() asks the row.
+    # Anything but a row of the right width is no knowledge: the next save() asks the row.
     if type(record) is tuple or type(record) is list:
         return record if len(record) == len(layout_of(type(instance)).attnames) else None
     return None
@@ -263,7 +262,11 @@ def _as_dict(instance: models.Model) -> dict[str, Any]:
     if type(record) is dict:
         return dict(record)
     row = _full_row(instance, record)
-    return dict(zip(layout_of(type(instance)).attnames, row, strict=True)) if row is not None else {}
+    if row is not None:
+        return dict(zip(layout_of(type(instance)).attnames, row, strict=True))
+    if type(record) is tuple and len(record) == 2 and type(record[0]) is list:
+        return dict(zip(*record, strict=False))
+    return {}
 
 
 def _comparable(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import django
 import pytest
 
+from lifecycle.exceptions import StateWriteRefused
 from lifecycle.models.writes import loaded, unsaved_edits
 from tests.columns.models import BigOrder, Customer, Invoice, Letter, OldTable, Order, OrderProxy
 from tests.columns.rows import paid, put, refused, refused_start, row
@@ -205,8 +206,6 @@ def test_a_child_over_an_existing_parent_leaves_the_parent_its_state() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_mixed_update_of_a_child_is_refused_loudly_though_its_own_table_comes_first() -> None:
-    from lifecycle.exceptions import StateWriteRefused
-
     order = BigOrder.objects.create(size=3)
     with pytest.raises(StateWriteRefused):
         BigOrder.objects.update(size=7, status="paid")
@@ -231,7 +230,8 @@ def test_each_of_two_lifecycles_on_a_row_is_guarded() -> None:
     for name, value in (("status", "paid"), ("payment", "settled"), ("payment_version", 3)):
         invoice = Invoice.objects.get()
         setattr(invoice, name, value)
-        with refused():
+        right_call = "invoice.lifecycle.fire(" if name == "status" else "invoice.payments.fire("
+        with refused(StateWriteRefused, right_call):
             invoice.save()
         with refused():
             Invoice.objects.update(**{name: value})
