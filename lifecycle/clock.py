@@ -34,7 +34,7 @@ def monotonic() -> float:
 @contextmanager
 def replaced(source: Callable[[], dt.datetime]) -> Iterator[None]:
     """While open, `now` answers what ``source`` answers (process-wide: a test is one process)."""
-    global _override
+    global _override  # noqa: PLW0603 the one thing that tests replace
     before, _override = _override, source
     try:
         yield

@@ -46,7 +46,7 @@ def jsonable(value: Any, *, what: str = "payload", limit: int = DEFAULT_LIMIT) -
     return plain
 
 
-def _plain(value: Any, path: str, what: str, depth: int) -> Any:
+def _plain(value: Any, path: str, what: str, depth: int) -> Any:  # noqa: C901 a line per kind of value
     if value is None or value is True or value is False:
         return value
     if isinstance(value, Enum):
@@ -95,7 +95,8 @@ def _refuse_unstorable(text: str, path: str, what: str, kind: str) -> None:
 
 def _bad(path: str, what: str, found: str) -> InvalidPayload:
     return InvalidPayload(
-        f"The {what} must be JSON: at {path} there is {found}. Return dicts, lists, strings, numbers, booleans or None.",
+        f"The {what} must be JSON: at {path} there is {found}. "
+        "Return dicts, lists, strings, numbers, booleans or None.",
         path=path,
     )
 
@@ -103,7 +104,7 @@ def _bad(path: str, what: str, found: str) -> InvalidPayload:
 def _short(value: Any) -> str:
     try:
         text = repr(value)
-    except Exception as error:  # a broken __repr__ must not hide what is wrong with the payload
+    except Exception as error:  # noqa: BLE001 a broken __repr__ must not hide what is wrong with the payload
         text = f"unprintable, {type(error).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -137,7 +138,7 @@ def error_text(error: BaseException | str, *, limit: int = 2000, secrets: Iterab
         name = type(error).__name__
         try:
             said = str(error)
-        except Exception as broken:  # whatever an exception's __str__ does, the failure is still recorded
+        except Exception as broken:  # noqa: BLE001 whatever an exception's __str__ does, the failure is still recorded
             said = f"<its text cannot be read: {type(broken).__name__}>"
         text = f"{name}: {said}" if said else name
     text = text[: limit * 4]

@@ -1,9 +1,10 @@
 """Signals: what happened, told after the commit; best effort — what must happen is an effect.
 
-All are sent with ``send_robust`` once the outermost transaction is committed, in the order of the entries; the sender is
-the record's model class.
+All are sent with ``send_robust`` once the outermost transaction is committed, in the order of the entries; the sender
+is the record's model class.
 
-``transition_committed``: ``record, entry, lifecycle, transition, source, target, actor`` — once per transition and creation.
+``transition_committed``: ``record, entry, lifecycle, transition, source, target, actor`` — once per transition and
+creation.
 ``state_entered``: the same arguments — once per state entered (self-transitions included).
 ``transition_available``: ``record, entry, lifecycle, transition`` — once per manual transition the new state allows.
 ``run_finished``: ``run, lifecycle, record_id`` — a run reached an outcome.

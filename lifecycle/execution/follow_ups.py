@@ -204,7 +204,8 @@ def _pause(owed: Owed, error: BaseException, now: dt.datetime) -> dt.timedelta:
     if isinstance(error, Conflict):
         return options.tick_every
     if isinstance(error, LifecycleError):
-        return min(options.follow_up_backoff * 2 ** min(owed.tries, 32), options.follow_up_maximum)
+        doubled: dt.timedelta = options.follow_up_backoff * 2 ** min(owed.tries, 32)
+        return min(doubled, options.follow_up_maximum)
     # Exceptions are not counted, for they never lead to giving up; a pause as long as all that went before doubles too.
     return min(max(now - owed.since, options.follow_up_backoff), options.follow_up_maximum)
 

@@ -87,9 +87,8 @@ def from_database(value: Any) -> dt.datetime | None:
     """What a cursor answered for a datetime column, as an aware UTC datetime."""
     if value is None:
         return None
-    if isinstance(value, str):
-        value = dt.datetime.fromisoformat(value)
-    return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+    moment: dt.datetime = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment.astimezone(dt.UTC)
 
 
 def approximately(using: str) -> dt.datetime:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.db import connections
 from django.db.utils import NotSupportedError
 
@@ -12,7 +14,11 @@ from lifecycle.store.claims.sqlite import SQLiteClaims
 
 __all__ = ["ClaimedRun", "Claims", "Wanted", "for_alias"]
 
-_BY_VENDOR = {"postgresql": PostgreSQLClaims, "sqlite": SQLiteClaims, "mysql": MySQLClaims}
+_BY_VENDOR: dict[str, Callable[[str], Claims]] = {
+    "postgresql": PostgreSQLClaims,
+    "sqlite": SQLiteClaims,
+    "mysql": MySQLClaims,
+}
 
 
 def for_alias(using: str) -> Claims:

@@ -129,7 +129,8 @@ class PostgreSQLClaims:
     def _run(self, text: str, values: Sequence[Any]) -> list[Any]:
         with connections[self.using].cursor() as cursor:
             cursor.execute(text, values)
-            return cursor.fetchall()
+            rows: list[Any] = cursor.fetchall()
+        return rows
 
     def _changed(self, text: str, values: Sequence[Any]) -> bool:
         with connections[self.using].cursor() as cursor:

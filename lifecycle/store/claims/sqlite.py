@@ -92,7 +92,8 @@ class SQLiteClaims:
     def _run(self, text: str, values: Sequence[Any]) -> list[Any]:
         with connections[self.using].cursor() as cursor:
             cursor.execute(text, values)
-            return cursor.fetchall()  # the statement is complete, and committed, once its last row is read
+            rows: list[Any] = cursor.fetchall()  # the statement is complete, and committed, once its last row is read
+        return rows
 
     def _changed(self, text: str, values: Sequence[Any]) -> bool:
         with connections[self.using].cursor() as cursor:
