@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet, Subquery, Sum
@@ -35,12 +35,16 @@ def watched(queryset: QuerySet[Any], definition: Definition, record_id: str | No
     return annotated
 
 
-def fingerprint(record: Any, definition: Definition, record_id: str, reader: Any) -> str:
-    """32 hex digits that change when the record's row, its runs, the parameters, the reader or the language do."""
+def fingerprint(record: Any, definition: Definition, record_id: str, reader: Any, parts: Sequence[Any] = ()) -> str:
+    """32 hex digits that change when the record's row, its runs, the parameters, the reader or the language do.
+
+    Args:
+        parts: whatever else the view shows; told apart by its text.
+    """
     held: Mapping[str, Any] = record.__dict__
     runs = held[_RUNS] if _RUNS in held else next(iter(_seen_runs(definition, record_id, record._state.db)), None)
     columns = {f.attname: _stable(held[f.attname]) for f in record._meta.concrete_fields if f.attname in held}
-    return payloads.digest(columns, runs, held.get(_PARAMETERS), definition.hash, str(reader), get_language())
+    return payloads.digest(columns, runs, held.get(_PARAMETERS), definition.hash, str(reader), get_language(), parts)
 
 
 def tag(version: int, print_: str) -> str:

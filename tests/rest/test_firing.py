@@ -247,6 +247,11 @@ def test_an_id_that_names_no_record_is_not_found(api: APIClient, ticket: Ticket,
     assert_error(response, 404, "not_found")
 
 
+@pytest.mark.parametrize("title", ["%00", "Printer%00", "nothing"])
+def test_a_text_that_names_no_record_is_not_found(api: APIClient, ticket: Ticket, title: str) -> None:
+    assert_error(api.get(f"/api/picky/{title}/lifecycle/"), 404, "not_found")
+
+
 def test_a_parcels_id_that_is_no_uuid_is_not_found(api: APIClient, parcel: Parcel) -> None:
     assert_error(api.post("/api/parcels/7/fire/", {"transition": "send"}, format="json"), 404, "not_found")
 

@@ -16,8 +16,9 @@ from rest_framework.test import APIClient
 from lifecycle import clock
 from lifecycle.models import EffectRun, ParameterOverride, TransitionLog
 from lifecycle.runtime import create, fire
-from tests.desk.models import Parcel, Ticket
+from tests.desk.models import Agent, Parcel, Ticket
 from tests.rest.conftest import assert_error, client_of, user_with
+from tests.rest.desk import TicketViewSet
 
 pytestmark = pytest.mark.django_db
 
@@ -175,6 +176,19 @@ def test_a_tag_is_one_readers_in_one_language(api: APIClient, ticket: Ticket) ->
     assert view(client_of(user_with("other")), ticket, tag).status_code == 200
     with translation.override("de"):
         assert view(api, ticket, tag).status_code == 200
+
+
+def test_a_viewset_may_name_what_else_its_view_shows(
+    api: APIClient, ticket: Ticket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent.objects.create(name="Ada")
+    monkeypatch.setattr(
+        TicketViewSet, "get_fingerprint_parts", lambda self, record: list(Agent.objects.values_list("name"))
+    )
+    tag = view(api, ticket)["ETag"]
+    assert view(api, ticket, tag).status_code == 304
+    Agent.objects.filter(pk=agent.pk).update(name="Bob")
+    assert view(api, ticket, tag).status_code == 200
 
 
 def test_a_tag_is_not_trusted_for_long(api: APIClient, ticket: Ticket) -> None:
