@@ -20,6 +20,10 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        # Only a demo has chosen any; one that ends before its command began would leave its folder behind.
+        if "example_project.ground" in sys.modules:
+            sys.modules["example_project.ground"].leave()
 
 
 if __name__ == "__main__":

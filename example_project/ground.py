@@ -11,6 +11,7 @@ import argparse
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -65,6 +66,8 @@ def choose(arguments: Sequence[str]) -> None:
     global chosen  # noqa: PLW0603 - one process runs one demo
     if {"-h", "--help"} & set(arguments):
         return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)  # until the command has handlers of its own, every stop is a Ctrl-C
     parser = argparse.ArgumentParser(prog="manage.py demo", add_help=False)
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--check", action="store_true")
@@ -84,6 +87,10 @@ def choose(arguments: Sequence[str]) -> None:
     if wanted.check:
         os.environ.update(BRISK)
         chosen.redis_port = _redis_port()
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _redis_port() -> int | None:

@@ -207,6 +207,7 @@ LOGGING: dict[str, Any] = {
         # One line per message and per lost connection says nothing here.
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.request": {"level": "WARNING"},
         "celery.worker.consumer.connection": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         # A refused webhook or a stale page is an answer, not an event for the console.

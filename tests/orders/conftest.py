@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,12 +21,12 @@ def shop_settings(settings: Any) -> None:
 
 
 @pytest.fixture
-def payments(lifecycle: Kit) -> Iterator[FakePayments]:
+def payments(lifecycle: Kit) -> FakePayments:
     """The provider that effects reach."""
     fake = FakePayments()
     lifecycle.use_services(OrderLifecycle, FakeServices(payments=fake))
     lifecycle.use_services(StrayPaymentLifecycle, FakeServices(payments=fake))
-    yield fake
+    return fake
 
 
 @pytest.fixture

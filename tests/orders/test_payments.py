@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,9 +14,9 @@ TOKEN = "shop-token"
 
 
 @pytest.fixture
-def client(live_server: Any, settings: Any) -> Iterator[HttpPayments]:
+def client(live_server: Any, settings: Any) -> HttpPayments:
     settings.SANDBOX = {"TOKEN": TOKEN, "WEBHOOK_URL": "", "WEBHOOK_SECRETS": []}
-    yield HttpPayments(f"{live_server.url}/sandbox/", TOKEN, timeout=5)
+    return HttpPayments(f"{live_server.url}/sandbox/", TOKEN, timeout=5)
 
 
 def open_session(payments: HttpPayments, key: str = "order-checkout:1:1", failures: int = 0) -> Any:
