@@ -43,7 +43,9 @@ _CHECKPOINT = """\
 UPDATE {table} SET checkpoint = %s, updated_at = {now}, lease_until = {now} + INTERVAL lease_seconds SECOND
 WHERE id = %s AND fence = %s AND status = 'running'"""
 
-_DUE = "SELECT 1 FROM {table} WHERE status = 'queued' AND queue = %s AND available_at <= {now} LIMIT 1"
+_DUE = """\
+SELECT 1 FROM {table} WHERE status = 'queued' AND queue = %s AND available_at <= {now}
+ORDER BY available_at, id LIMIT 1"""
 
 
 class MySQLClaims:

@@ -64,7 +64,10 @@ UPDATE {table} SET checkpoint = %s::jsonb, updated_at = {now},
     lease_until = {now} + lease_seconds * interval '1 second'
 WHERE id = %s AND fence = %s AND status = 'running'"""
 
-_DUE = "SELECT 1 FROM {table} WHERE status = 'queued' AND queue = %s AND available_at <= (SELECT {now}) LIMIT 1"
+# Ordered like the claim: without it PostgreSQL takes "any one row" for a reason to walk over the table.
+_DUE = """\
+SELECT 1 FROM {table} WHERE status = 'queued' AND queue = %s AND available_at <= (SELECT {now})
+ORDER BY available_at, id LIMIT 1"""
 
 
 class PostgreSQLClaims:

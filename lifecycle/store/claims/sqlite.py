@@ -42,7 +42,9 @@ _CHECKPOINT = """\
 UPDATE {table} SET checkpoint = %s, updated_at = %s, lease_until = {lease_end}
 WHERE id = %s AND fence = %s AND status = 'running'"""
 
-_DUE = "SELECT 1 FROM {table} WHERE status = 'queued' AND queue = %s AND available_at <= %s LIMIT 1"
+_DUE = """\
+SELECT 1 FROM {table} WHERE status = 'queued' AND queue = %s AND available_at <= %s
+ORDER BY available_at, id LIMIT 1"""
 
 
 class SQLiteClaims:
