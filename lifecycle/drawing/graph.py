@@ -1,0 +1,217 @@
+"""Graph: what of a lifecycle is drawn — states, lines with their labels — and nothing yet of where."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, CompiledTransition, Definition
+from lifecycle.drawing import words
+
+# From more states than this a transition starts in one pill "Any state": what decides whether a big one can be read.
+SOURCES_DRAWN = 5
+NAMED_EXCEPTIONS = 1
+CHAIN = 6
+
+CREATE = "$create"
+
+
+class Step(NamedTuple):
+    """One entry of a record's history, as far as the picture needs it."""
+
+    version: int
+    transition: str
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A box: a state, or the pill from which a transition out of many states starts.
+
+    ``covers`` are the states a pill stands for; ``()`` for a state.
+    """
+
+    name: str
+    text: str
+    initial: bool = False
+    final: bool = False
+    deprecated: bool = False
+    tone: str = ""
+    covers: tuple[str, ...] = ()
+
+    @property
+    def is_pill(self) -> bool:
+        return bool(self.covers)
+
+
+@dataclass(frozen=True)
+class Label:
+    """A transition's name on a line."""
+
+    transition: str
+    text: str
+    manual: bool
+    timed: bool
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One line: every transition from one box to another. ``main`` where it is the usual way on."""
+
+    source: str
+    target: str
+    labels: tuple[Label, ...]
+    main: bool = False
+
+    @property
+    def is_loop(self) -> bool:
+        return self.source == self.target
+
+    @property
+    def timed(self) -> bool:
+        """Only time goes this way: the line is dashed."""
+        return all(label.timed and not label.manual for label in self.labels)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Boxes and lines in the order of declaration. Equal graphs are drawn alike: it is the layouts' cache key."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+    def is_chain(self) -> bool:
+        """Up to six states in a row: drawn to the right."""
+        if not 1 < len(self.nodes) <= CHAIN or len(self.edges) != len(self.nodes) - 1:
+            return False
+        ways = {edge.source: edge.target for edge in self.edges}
+        here, seen = self.nodes[0].name, set()
+        while here in ways and here not in seen:
+            seen.add(here)
+            here = ways[here]
+        starts = [node.name for node in self.nodes if node.initial]
+        return len(seen) == len(self.edges) and starts in ([], [self.nodes[0].name]) and not self.nodes[0].is_pill
+
+    def edge_of(self, transition: str, source: str, target: str) -> Edge | None:
+        """The line a transition took, which may start in a pill."""
+        return next((edge for edge in self.edges_of(transition, source) if edge.target == target), None)
+
+    def edges_of(self, transition: str, source: str) -> Iterator[Edge]:
+        """The lines a transition may take out of a state."""
+        starts = self.starting(source)
+        for edge in self.edges:
+            if edge.source in starts and any(label.transition == transition for label in edge.labels):
+                yield edge
+
+    def starting(self, state: str) -> set[str]:
+        """The boxes from which lines out of a state start: its own and the pills that cover it."""
+        return {state} | {node.name for node in self.nodes if state in node.covers}
+
+
+def graph_of(definition: Definition) -> Graph:
+    """The whole graph of a lifecycle, its texts in the active language."""
+    states = [
+        Node(
+            name=state.name,
+            text=str(state.label),
+            initial=state.name in definition.initial,
+            final=state.final,
+            deprecated=state.deprecated,
+            tone=_tone(state.meta.get("tone"), quiet=state.final or state.name in definition.initial),
+        )
+        for state in definition.states.values()
+    ]
+    timed = _timed(definition)
+    pills: dict[tuple[str, ...], Node] = {}
+    merged: dict[tuple[str, str], list[Label]] = {}
+    for transition in definition.transitions.values():
+        sources = tuple(state for state in definition.states if state in transition.sources)
+        starts: Sequence[str] = sources
+        if transition.any_source or len(sources) > SOURCES_DRAWN:
+            starts = [pills.setdefault(sources, _pill(definition, sources, len(pills))).name] if sources else []
+        for start in starts:
+            times = timed.get(transition.name, set())
+            label = Label(
+                transition=transition.name,
+                text=str(transition.label),
+                manual=transition.manual,
+                timed=bool(times & ({start} if start in definition.states else set(sources))),
+            )
+            for target in dict.fromkeys(transition.targets):
+                if target in definition.states:
+                    merged.setdefault((start, target), []).append(label)
+    main = _main(definition)
+    edges = [
+        Edge(source, target, tuple(labels), main=(source, target) in main)
+        for (source, target), labels in merged.items()
+    ]
+    return Graph((*states, *pills.values()), tuple(edges))
+
+
+def near(graph: Graph, current: str | None, path: Iterable[Step], *, beyond: bool = True) -> Graph:
+    """What of a graph fits a phone: the path, the current state and what it can reach (unless not ``beyond``)."""
+    lines: set[tuple[str, str]] = set()
+    states = {current} if current else {node.name for node in graph.nodes if node.initial}
+    for step in path:
+        states |= {step.source, step.target}
+        edge = graph.edge_of(step.transition, step.source, step.target)
+        if edge:
+            lines.add((edge.source, edge.target))
+    here = graph.starting(current) if current else states
+    if beyond:
+        lines |= {(edge.source, edge.target) for edge in graph.edges if edge.source in here}
+    for source, target in lines:
+        states |= {source, target}
+    return Graph(
+        tuple(node for node in graph.nodes if node.name in states),
+        tuple(edge for edge in graph.edges if (edge.source, edge.target) in lines),
+    )
+
+
+def without_tones(graph: Graph) -> Graph:
+    """A graph as the layout sees it: what changes no size is left out."""
+    return replace(graph, nodes=tuple(replace(node, tone="", deprecated=False) for node in graph.nodes))
+
+
+def _tone(tone: object, *, quiet: bool) -> str:
+    if isinstance(tone, str) and tone.isidentifier() and tone.isascii():
+        return tone
+    return "neutral" if quiet else "progress"
+
+
+def _pill(definition: Definition, sources: Collection[str], number: int) -> Node:
+    left_out = [state for state in definition.states.values() if not state.final and state.name not in sources]
+    if any(state in definition.final for state in sources):
+        text = words.any_of(len(sources))
+    elif not left_out:
+        text = words.any_state()
+    elif len(left_out) <= NAMED_EXCEPTIONS:
+        text = words.any_state_except([str(state.label) for state in left_out])
+    else:
+        text = words.any_of(len(sources))
+    return Node(name=f"$any{number}", text=text, covers=tuple(sources))
+
+
+def _timed(definition: Definition) -> dict[str, set[str]]:
+    """Per transition, the states out of which time fires it."""
+    timed: dict[str, set[str]] = {}
+    triggers: list[CompiledTimeout | CompiledDeadline] = [*definition.timeouts.values(), *definition.deadlines.values()]
+    for trigger in triggers:
+        timed.setdefault(trigger.transition, set()).update(trigger.when)
+    return timed
+
+
+def _main(definition: Definition) -> set[tuple[str, str]]:
+    """The usual way on from each state: what ``meta={"main": True}`` says, else what is declared first."""
+    found: set[tuple[str, str]] = set()
+    for state in definition.states:
+        leaving = [one for one in definition.leaving(state) if not one.any_source and one.target != state]
+        marked = [one for one in leaving if one.meta.get("main")]
+        found |= {(state, _first(one)) for one in marked or leaving[:1]}
+    return found
+
+
+def _first(transition: CompiledTransition) -> str:
+    return transition.targets[0]

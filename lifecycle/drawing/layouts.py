@@ -1,0 +1,288 @@
+"""Layout: where everything of a lifecycle's picture stands. The same graph has one layout, whatever a record does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lifecycle.drawing.coordinates import Columns, columns, room_for_ends
+from lifecycle.drawing.graph import Edge, Graph, Node
+from lifecycle.drawing.layers import LABEL, Rows, Size, order_of_states, ranks, rows_of
+from lifecycle.drawing.measure import lines, text_width
+from lifecycle.drawing.routes import Point, Routes, routes, straightened
+
+NAME, NAME_LINE, SMALL = 13.5, 20.0, 12.0
+LABEL_LINE, LABEL_HEIGHT, LABEL_PITCH, NEAR_LINE = 14.0, 21.0, 24.0, 14.0
+NARROWEST, PADDING, LABEL_PADDING, CLOCK = 76.0, 32.0, 16.0, 15.0
+PILL_HEIGHT, BOX_HEIGHT, COUNT_HEIGHT = 26.0, 36.0, 52.0
+BREAK, BREAK_NEAR, BREAK_LABEL, BREAK_LABEL_NEAR = 150.0, 104.0, 200.0, 92.0
+AT_MOST_LINES = 4
+LOOP, LOOP_GAP, LOOP_HALF = 20.0, 14.0, 9.0
+BETWEEN_COUNT = 20.0
+COUNT_PADDING = 28.0
+MARGIN = 8.0
+DOT, STEP = 4.5, 15.0
+
+
+@dataclass(frozen=True)
+class Style:
+    """What else decides sizes: the near diagram breaks texts earlier; counts need room beside and below a name."""
+
+    near: bool = False
+    count_width: float = 0.0
+    second_width: float = 0.0
+
+    @property
+    def has_counts(self) -> bool:
+        return self.count_width > 0
+
+
+PLAIN = Style()
+
+
+@dataclass(frozen=True)
+class Rect:
+    """A rectangle by its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def middle(self) -> Point:
+        return self.x + self.width / 2, self.y + self.height / 2
+
+
+@dataclass(frozen=True)
+class PlacedNode:
+    """A box and its lines of text."""
+
+    name: str
+    box: Rect
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlacedLabel:
+    """A label's pill and its lines of text."""
+
+    transition: str
+    box: Rect
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlacedEdge:
+    """A line by its corners, from its source's border to its target's; ``back`` lies opaque behind its labels."""
+
+    source: str
+    target: str
+    corners: tuple[Point, ...]
+    back: Rect
+    labels: tuple[PlacedLabel, ...]
+
+
+@dataclass(frozen=True)
+class PlacedStart:
+    """The dot of an initial state and the corners of its arrow; ``step`` is the room for its number."""
+
+    target: str
+    corners: tuple[Point, ...]
+    step: Rect
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A whole picture. ``to_the_right`` if it runs that way instead of down."""
+
+    width: float
+    height: float
+    to_the_right: bool
+    nodes: tuple[PlacedNode, ...]
+    edges: tuple[PlacedEdge, ...]
+    starts: tuple[PlacedStart, ...]
+
+
+@dataclass(frozen=True)
+class _LabelBlock:
+    """The labels of one line under each other."""
+
+    width: float
+    height: float
+    parts: tuple[tuple[str, tuple[str, ...], float, float], ...]  # transition, lines, width, height
+
+
+@lru_cache(maxsize=512)
+def laid_out(graph: Graph, style: Style = PLAIN) -> Layout:
+    """The layout of a graph, kept in the process: a record's picture then costs only the building of a string."""
+    return _Picture(graph, style).layout()
+
+
+class _Picture:
+    """One layout being made, in coordinates *across* and *along*; to the right is down with these two swapped."""
+
+    def __init__(self, graph: Graph, style: Style) -> None:
+        self.graph = graph
+        self.style = style
+        self.turned = graph.is_chain() and not style.near
+        self.names = [_name_lines(node, style) for node in graph.nodes]
+        self.blocks = [_block(edge, style) for edge in graph.edges]
+        self.ranks = ranks(graph, order_of_states(graph))
+        self.rank = {node.name: rank for node, rank in zip(graph.nodes, self.ranks, strict=True)}
+        self.loops = {edge.source: index for index, edge in enumerate(graph.edges) if edge.is_loop}
+        self.boxes = [
+            self._with_ends(node, *_box_size(node, names, style))
+            for node, names in zip(graph.nodes, self.names, strict=True)
+        ]
+
+    def layout(self) -> Layout:
+        rows = rows_of(
+            self.graph,
+            [self._size_of_box(index) for index in range(len(self.boxes))],
+            {index: self._size_of_label(index) for index, edge in enumerate(self.graph.edges) if not edge.is_loop},
+            self._size_of_dot(),
+            rank=self.ranks,
+        )
+        across = columns(self.graph, rows, narrow=self.style.near)
+        heights = {index: self._swapped(*size)[1] for index, size in enumerate(self.boxes)}
+        along = routes(rows, across, heights)
+        return self._placed(rows, across, along)
+
+    # Sizes --------------------------------------------------------------------------------------------
+
+    def _swapped(self, width: float, height: float) -> tuple[float, float]:
+        return (height, width) if self.turned else (width, height)
+
+    def _with_ends(self, node: Node, width: float, height: float) -> tuple[float, float]:
+        """A box with many ends grows beforehand; to the right there is but one on each side."""
+        if self.turned:
+            return width, height
+        above = below = 0
+        for edge in self.graph.edges:
+            for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
+                above += here == node.name and self.rank[there] < self.rank[here]
+                below += here == node.name and self.rank[there] > self.rank[here]
+        return _even(max(width, room_for_ends(max(above + node.initial, below)))), height
+
+    def _size_of_box(self, index: int) -> Size:
+        width, height = self._swapped(*self.boxes[index])
+        right = width / 2
+        loop = self.loops.get(self.graph.nodes[index].name)
+        if loop is not None:
+            right += LOOP + LOOP_GAP + self.blocks[loop].width
+            height = max(height, self.blocks[loop].height)
+        return Size(width / 2, right, height)
+
+    def _size_of_label(self, index: int) -> Size:
+        block = self.blocks[index]
+        width, height = self._swapped(block.width, block.height)
+        return Size(width / 2, width / 2, height)
+
+    def _size_of_dot(self) -> Size:
+        if self.turned:
+            return Size(DOT + 4 + STEP, DOT, 2 * DOT)
+        return Size(DOT, DOT + 4 + 2 * STEP, STEP)
+
+    # Places -------------------------------------------------------------------------------------------
+
+    def _placed(self, rows: Rows, across: Columns, along: Routes) -> Layout:
+        left = min(across.place[index] - item.left for index, item in enumerate(rows.items)) - MARGIN
+        corners = [x for points in along.corners.values() for x, _ in points]
+        left = min(left, min(corners, default=left) - MARGIN)
+        right = max(across.place[index] + item.right for index, item in enumerate(rows.items)) + MARGIN
+        right = max(right, max(corners, default=right) + MARGIN)
+
+        def point(x: float, y: float) -> Point:
+            x, y = x - left, y + MARGIN
+            return (y, x) if self.turned else (x, y)
+
+        nodes = []
+        for index, node in enumerate(self.graph.nodes):
+            middle = point(across.place[index], along.middles[rows.items[index].row])
+            nodes.append(PlacedNode(node.name, _around(middle, *self.boxes[index]), self.names[index]))
+        edges = []
+        label_items = {item.edge: index for index, item in enumerate(rows.items) if item.kind == LABEL}
+        for index, edge in enumerate(self.graph.edges):
+            if edge.is_loop:
+                edges.append(self._loop(index, next(node.box for node in nodes if node.name == edge.source)))
+                continue
+            item = label_items[index]
+            middle = point(across.place[item], along.middles[rows.items[item].row])
+            points = [point(x, y) for x, y in along.corners[index]]
+            if index in rows.reversed_edges:
+                points.reverse()
+            edges.append(self._edge(index, middle, points))
+        starts = []
+        for dot, box in rows.starts:
+            middle = point(across.place[dot], along.middles[rows.items[dot].row])
+            step = (
+                Rect(middle[0] - STEP / 2, middle[1] - DOT - 3 - STEP, STEP, STEP)
+                if self.turned
+                else Rect(middle[0] + DOT + 3.5, middle[1] - STEP / 2, STEP, STEP)
+            )
+            points = [point(x, y) for x, y in along.corners[-1 - box]]
+            starts.append(PlacedStart(self.graph.nodes[box].name, tuple(points), step))
+        width, height = self._swapped(right - left, along.length + 2 * MARGIN)
+        return Layout(width, height, self.turned, tuple(nodes), tuple(edges), tuple(starts))
+
+    def _edge(self, index: int, middle: Point, points: list[Point]) -> PlacedEdge:
+        edge, block = self.graph.edges[index], self.blocks[index]
+        back = _around(middle, block.width, block.height)
+        labels = []
+        y = back.y
+        for transition, text, width, height in block.parts:
+            labels.append(PlacedLabel(transition, Rect(middle[0] - width / 2, y, width, height), text))
+            y += height + LABEL_PITCH - LABEL_HEIGHT
+        return PlacedEdge(edge.source, edge.target, tuple(straightened(points)), back, tuple(labels))
+
+    def _loop(self, index: int, box: Rect) -> PlacedEdge:
+        """Out of a box's right side and back into it."""
+        right, middle = box.x + box.width, box.middle[1]
+        out = right + LOOP
+        points = [
+            (right, middle - LOOP_HALF),
+            (out, middle - LOOP_HALF),
+            (out, middle + LOOP_HALF),
+            (right, middle + LOOP_HALF),
+        ]
+        return self._edge(index, (out + LOOP_GAP + self.blocks[index].width / 2, middle), points)
+
+
+def _around(middle: Point, width: float, height: float) -> Rect:
+    return Rect(middle[0] - width / 2, middle[1] - height / 2, width, height)
+
+
+def _even(size: float) -> float:
+    """Sizes are even numbers, so that middles are whole ones and lines stay sharp."""
+    return float(-(-size // 2) * 2)
+
+
+def _name_lines(node: Node, style: Style) -> tuple[str, ...]:
+    if node.is_pill:
+        return lines(node.text, SMALL, broken_from=2 * BREAK, at_most=1)
+    if style.has_counts:
+        return lines(node.text, NAME, broken_from=2 * BREAK, at_most=1, semibold=True)
+    broken_from = BREAK_NEAR if style.near else BREAK
+    return lines(node.text, NAME, broken_from=broken_from, at_most=AT_MOST_LINES, semibold=True)
+
+
+def _box_size(node: Node, names: tuple[str, ...], style: Style) -> tuple[float, float]:
+    if node.is_pill:
+        return _even(text_width(names[0], SMALL) + 20), PILL_HEIGHT
+    width = max(text_width(line, NAME, semibold=True) for line in names)
+    if style.has_counts:
+        wide = max(width + BETWEEN_COUNT + style.count_width, style.second_width)
+        return _even(max(NARROWEST, wide + COUNT_PADDING)), COUNT_HEIGHT
+    return _even(max(NARROWEST, width + PADDING)), BOX_HEIGHT + NAME_LINE * (len(names) - 1)
+
+
+def _block(edge: Edge, style: Style) -> _LabelBlock:
+    parts = []
+    for label in edge.labels:
+        broken_from = BREAK_LABEL_NEAR if style.near else BREAK_LABEL
+        text = lines(label.text, SMALL, broken_from=broken_from, at_most=3)
+        width = max(text_width(line, SMALL) for line in text) + LABEL_PADDING + (CLOCK if label.timed else 0)
+        parts.append((label.transition, text, _even(width), LABEL_HEIGHT + LABEL_LINE * (len(text) - 1)))
+    height = sum(height for *_, height in parts) + (LABEL_PITCH - LABEL_HEIGHT) * (len(parts) - 1)
+    return _LabelBlock(max(width for _, _, width, _ in parts), height, tuple(parts))
