@@ -32,11 +32,17 @@ def mend(using: str) -> None:
 def refresh(using: str) -> None:
     """Between runs: lets go of a connection that had errors, is too old, or was left in another mode by an effect.
 
-    Never inside a transaction: a test's, or somebody's who drains inside theirs.
+    Never inside a transaction: a test's, or somebody's who drains inside theirs. ``CONN_MAX_AGE = 0`` means that a
+    connection lives for one request; a drain is one request, or it would connect anew for every run.
     """
     connection = connections[using]
-    if not connection.in_atomic_block:
-        _quietly(connection.close_if_unusable_or_obsolete, connection)
+    if connection.in_atomic_block:
+        return
+    close_at = connection.close_at
+    if connection.settings_dict["CONN_MAX_AGE"] == 0:
+        connection.close_at = None
+    _quietly(connection.close_if_unusable_or_obsolete, connection)
+    connection.close_at = close_at
 
 
 def discard_interrupted() -> None:
