@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -77,7 +78,10 @@ def _possible(connection: Any, triggers: list[Trigger]) -> list[Trigger]:
 
 
 def _carry_out(connection: Any, dialect: Any, surplus: list[Found], missing: list[Trigger]) -> None:
-    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+    # MySQL commits at every DDL statement: a savepoint around it would be gone when it is to be released.
+    together = connection.features.can_rollback_ddl
+    whole = transaction.atomic(using=connection.alias) if together else contextlib.nullcontext()
+    with whole, connection.cursor() as cursor:
         for found in surplus:
             for statement in dialect.drop(connection, found):
                 cursor.execute(statement)

@@ -45,7 +45,8 @@ def test_saving_and_reading_the_state_is_one_statement_that_sets_the_column_to_i
         order.save()
         assert order.status == "paid"
     assert len(statements) == 1
-    assert '"status" = "status"' in statements[0]["sql"]
+    column = connection.ops.quote_name("status")
+    assert f"{column} = {column}" in statements[0]["sql"]
     assert "RETURNING" not in statements[0]["sql"]
 
 
