@@ -7,6 +7,10 @@ STAMP   = $(VENV)/.installed
 PIP     = $(RUN) -m pip install --quiet --disable-pip-version-check
 PINS   ?= requirements/dev.txt
 
+# Runs every command, also after one that failed, and fails if any did: all complaints at once.
+every = failed=; for command in $(1); do echo "$$command"; $$command || failed="$$failed\n  $$command"; done; \
+  [ -z "$$failed" ] || { printf "failed:$$failed\n" >&2; exit 1; }
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-check test check format pins clean
 
@@ -26,14 +30,15 @@ test: $(STAMP) ## the whole suite, on SQLite and then on PostgreSQL (ARGS go to 
 	@$(RUN) -m tests -q $(ARGS)
 
 check: $(STAMP) ## formatting, lint, types, import floors, migrations, system checks, docs
-	$(RUN) -m ruff format --check .
-	$(RUN) -m ruff check .
-	$(RUN) -m mypy
-	$(VENV)/bin/lint-imports --no-logo
-	$(RUN) manage.py makemigrations --check --dry-run
-	$(RUN) manage.py check --fail-level WARNING
-	$(RUN) docs/generate.py --check
-	$(RUN) -m pytest -q tests/house tests/docs
+	@$(call every, \
+	  "$(RUN) -m ruff format --check ." \
+	  "$(RUN) -m ruff check ." \
+	  "$(RUN) -m mypy" \
+	  "$(VENV)/bin/lint-imports --no-logo" \
+	  "$(RUN) manage.py makemigrations --check --dry-run" \
+	  "$(RUN) manage.py check --fail-level WARNING" \
+	  "$(RUN) docs/generate.py --check" \
+	  "$(RUN) -m pytest -q tests/house tests/docs")
 
 format: $(STAMP) ## put the code into the shape that `check` asks for
 	$(RUN) -m ruff format .
