@@ -24,7 +24,9 @@ from lifecycle.drawing.strokes import CLOCK as CLOCK_SIGN
 from lifecycle.drawing.strokes import DOT, TRIANGLE, head, line, number
 
 STEP_HEIGHT, STEP_WIDTH, STEP_OVERLAP = 15.0, 15.0, 5.0
-STEP_FONT, STEP_FONT_SMALL, STEP_WIDEST = 10.0, 8.0, 24.0
+STEP_OVERLAP_SMALL = 8.0
+STEP_FONT, STEP_FONT_SMALL = 10.0, 8.0
+STEP_WIDEST, STEP_WIDEST_SMALL = 23.5, 26.0
 INSET, HALO = 3.5, 5.0
 
 
@@ -63,25 +65,33 @@ def _step(versions: Sequence[int], at: Rect, *, to_the_left: bool) -> str:
     """The number of the step: "2", "3·6"; of more than two the first and the last; of long ones the last alone."""
     if not versions:
         return ""
-    text, size = _stepescaped(versions)
-    width = max(STEP_WIDTH, round(text_width(text, size, semibold=True) + 7))
-    x = at.x + at.width - width if to_the_left else at.x
-    look = "lc-step" if size == STEP_FONT else "lc-step is-small"
+    text, small = _step_text(versions)
+    width = max(STEP_WIDTH, round(_step_width(text, small=small)))
+    x = at.x
+    if to_the_left:
+        x += at.width - width + (STEP_OVERLAP_SMALL - STEP_OVERLAP if small else 0)
+    look = "lc-step is-small" if small else "lc-step"
     return (
         f'<g class="{look}"><title>{", ".join(map(str, versions))}</title>'
         f'<rect x="{number(x)}" y="{number(at.y)}" width="{number(width)}" height="15" rx="7.5"/>'
-        f'<text x="{number(x + width / 2)}" y="{number(at.y + 11.2)}">{text}</text></g>'
+        f'<text x="{number(x + width / 2)}" y="{number(at.y + (10.5 if small else 11.2))}">{text}</text></g>'
     )
 
 
-def _stepescaped(versions: Sequence[int]) -> tuple[str, float]:
+def _step_text(versions: Sequence[int]) -> tuple[str, bool]:
+    """The text and whether it is set small: a label's left distance has room for so much and no more."""
     last = str(versions[-1])
     several = f"{versions[0]}{'·' if len(versions) == 2 else '…'}{last}"
     for text in [several, last] if len(versions) > 1 else [last]:
-        for size in (STEP_FONT, STEP_FONT_SMALL):
-            if text_width(text, size, semibold=True) + 7 <= STEP_WIDEST:
-                return text, size
-    return last, STEP_FONT_SMALL
+        for small in (False, True):
+            if _step_width(text, small=small) <= (STEP_WIDEST_SMALL if small else STEP_WIDEST):
+                return text, small
+    return f"…{last[-2:]}", True
+
+
+def _step_width(text: str, *, small: bool) -> float:
+    size, around = (STEP_FONT_SMALL, 3.0) if small else (STEP_FONT, 7.0)
+    return text_width(text, size, semibold=True) + around
 
 
 # Labels -----------------------------------------------------------------------------------------------

@@ -94,8 +94,12 @@ def _shortened(text: str, limit: float) -> str:
 
 
 def clean(text: str) -> str:
-    """Without control signs and lone surrogates: they have no shape, and XML has no way to write them."""
-    return "".join(sign if sign.isspace() else "" if unicodedata.category(sign)[0] == "C" else sign for sign in text)
+    """Without control signs and lone surrogates: they have no shape, and XML has no way to write most of them."""
+    return "".join(" " if sign.isspace() else "" if _is_unwritable(sign) else sign for sign in text)
+
+
+def _is_unwritable(sign: str) -> bool:
+    return unicodedata.category(sign) in {"Cc", "Cs"} or sign in "\ufffe\uffff"
 
 
 @lru_cache(maxsize=4096)

@@ -180,7 +180,7 @@ def test_the_near_graph_holds_the_path_the_current_state_and_what_it_can_reach()
 
 
 def test_the_near_orders_picture_fits_a_phone() -> None:
-    assert layout(ORDERS, near_to="awaiting_payment").width <= 358
+    assert layout(ORDERS, near_to="awaiting_payment").width <= 374
 
 
 def test_a_layout_is_kept_for_the_next_picture() -> None:

@@ -1,4 +1,4 @@
-"""Command: prints a lifecycle's diagram as text."""
+"""Command: prints a lifecycle's diagram, as text or as an SVG file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from lifecycle import registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.drawing.dot import dot
 from lifecycle.drawing.mermaid import mermaid
+from lifecycle.drawing.svg import svg
 from lifecycle.exceptions import UnknownLifecycle
 
-FORMATS: dict[str, Callable[[Definition], str]] = {"mermaid": mermaid, "dot": dot}
+
+def picture(definition: Definition) -> str:
+    """An SVG that needs no stylesheet beside it."""
+    return svg(definition, standalone=True)
+
+
+FORMATS: dict[str, Callable[[Definition], str]] = {"mermaid": mermaid, "dot": dot, "svg": picture}
 
 
 class Command(BaseCommand):
@@ -28,7 +35,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         draw = FORMATS[options["format"]]
-        for definition in self._definitions(options["lifecycles"]):
+        definitions = self._definitions(options["lifecycles"])
+        if draw is picture and len(definitions) != 1:
+            names = ", ".join(definition.name for definition in definitions) or "none"
+            raise CommandError(f"An SVG file holds one picture: name one lifecycle ({names}).")
+        for definition in definitions:
             self.stdout.write(draw(definition), ending="")
 
     def _definitions(self, names: list[str]) -> list[Definition]:
