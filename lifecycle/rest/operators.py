@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import router
 from django.utils.dateparse import parse_datetime
@@ -20,6 +20,7 @@ from lifecycle.models import EffectRun, FollowUp, RunStatus
 from lifecycle.refusals import InputProblem
 from lifecycle.rest import errors, representations
 from lifecycle.rest.descriptions import describe
+from lifecycle.rest.documented import Documented
 from lifecycle.rest.pages import NewestFirst
 from lifecycle.rest.permissions import MayOperate
 from lifecycle.store import parameters
@@ -32,6 +33,8 @@ class _OperatorView(APIView):
     """What the doors for operators share: their permission, and the one error body."""
 
     permission_classes = [MayOperate]
+    schema: Any = Documented("OperatorSchema")
+    door: ClassVar[str]
 
     def handle_exception(self, exc: Exception) -> Response:
         """Every error in the one error body."""
@@ -54,6 +57,7 @@ class RunsView(_OperatorView):
     list that silently ignores one shows work that is not meant.
     """
 
+    door = "runs"
     pagination_class = NewestFirst
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -65,6 +69,8 @@ class RunsView(_OperatorView):
 
 class DefinitionsView(_OperatorView):
     """``GET lifecycle/definitions/``: every lifecycle this process knows."""
+
+    door = "definitions"
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """All of them; there are as many as lifecycle classes."""

@@ -24,6 +24,7 @@ from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.refusals import InputProblem, Refusal
 from lifecycle.rest import errors, fingerprints, representations, requests
 from lifecycle.rest.descriptions import describe
+from lifecycle.rest.documented import Documented
 from lifecycle.rest.pages import NewestFirst
 from lifecycle.rest.permissions import MayOperate, lets_everyone_in, may_operate
 from lifecycle.runtime import creation
@@ -83,6 +84,8 @@ class LifecycleViewSetMixin(_Base):
 
     lifecycle_path_converters: ClassVar[bool] = False
     """True for a router made with ``use_regex_path=False``."""
+
+    schema: Any = Documented("DoorSchema")
 
     # Doors ---------------------------------------------------------------------------------------
 
