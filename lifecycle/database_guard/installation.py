@@ -49,11 +49,11 @@ def guarded_columns(of: Iterable[type[models.Model]]) -> list[Guarded]:
     """The state columns of these models, each once, on the table that has them."""
     found: dict[Guarded, None] = {}
     for model in of:
-        if model._meta.proxy or not model._meta.managed:
+        if not model._meta.managed:
             continue
         for columns in owned_columns(model):
-            # A child of a concrete model: the column stands in the parent's table, and is guarded there.
-            if columns.state.model is model and columns.version is not None and columns.version.model is model:
+            # A proxy, or a child of a concrete model: the columns stand in the parent's table, and are guarded there.
+            if columns.version is not None and columns.state.model is columns.version.model is model:
                 state, version = str(columns.state.column), str(columns.version.column)
                 found[Guarded(table=model._meta.db_table, state=state, version=version)] = None
     return list(found)

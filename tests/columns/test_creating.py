@@ -90,19 +90,23 @@ def test_a_chosen_key_that_exists_does_not_reset_the_state_of_its_row() -> None:
     assert Page.objects.get().title == "over"
 
 
-def test_bulk_create_begins_like_create_and_its_instances_can_be_saved_and_know_their_row() -> None:
+def test_bulk_create_begins_like_create_and_its_instances_can_be_saved_and_know_their_row(
+    django_assert_num_queries: Any,
+) -> None:
     orders = Order.objects.bulk_create([Order(name="a"), Order(name="b"), Order(name="c")])
     assert {row(order) for order in orders} == {("new", 0)}
-    for order in orders:
-        assert unsaved_edits(order) == {}
-        order.note = "n"
-        assert unsaved_edits(order) == {"note": ("", "n")}
-        order.save()
+    with django_assert_num_queries(3):
+        for order in orders:
+            assert unsaved_edits(order) == {}
+            order.note = "n"
+            assert unsaved_edits(order) == {"note": ("", "n")}
+            order.save()
 
 
-def test_bulk_create_with_columns_that_rewrite_themselves_leaves_no_edits() -> None:
+def test_bulk_create_with_columns_that_rewrite_themselves_leaves_no_edits(django_assert_num_queries: Any) -> None:
     (token,) = Token.objects.bulk_create([Token()])
-    assert unsaved_edits(token) == {}
+    with django_assert_num_queries(0):
+        assert unsaved_edits(token) == {}
 
 
 def test_bulk_create_in_a_later_state_is_refused_and_inserts_nothing() -> None:
