@@ -14,7 +14,7 @@ from lifecycle import clock
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import Conflict, RecordNotFound
 from lifecycle.models import writes
-from lifecycle.store import timing
+from lifecycle.store import reading, timing
 
 _NOW = "_lifecycle_now"
 
@@ -52,10 +52,10 @@ def read(definition: Definition, record_id: str, using: str) -> Any:
     Raises:
         RecordNotFound: it is gone, or the id is none of this model's.
     """
-    try:
-        return definition.model._base_manager.using(using).get(pk=parse_id(definition, record_id))
-    except (definition.model.DoesNotExist, OverflowError):
-        raise not_found(definition, record_id) from None
+    found = reading.by_key(definition.model, parse_id(definition, record_id), using)
+    if found is None:
+        raise not_found(definition, record_id)
+    return found
 
 
 def lock(definition: Definition, pk: Any, using: str) -> tuple[Any, dt.datetime]:
