@@ -13,6 +13,8 @@ DATABASES["default"]["NAME"] = os.environ["LIFECYCLE_PROCESS_DATABASE"]
 
 CELERY_BROKER_URL = os.environ.get("LIFECYCLE_PROCESS_BROKER", "memory://")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+if os.environ.get("LIFECYCLE_PROCESS_CELERY_DB_REUSE_MAX"):
+    CELERY_DB_REUSE_MAX = int(os.environ["LIFECYCLE_PROCESS_CELERY_DB_REUSE_MAX"])
 
 LIFECYCLE = {
     "TICK_EVERY": timedelta(seconds=float(os.environ.get("LIFECYCLE_PROCESS_TICK", "5"))),

@@ -52,8 +52,9 @@ def finished_runs() -> None:
         cursor.execute(
             """
             INSERT INTO lifecycle_effectrun (entry_id, lifecycle, record_id, effect, queue, status, available_at,
-                attempts, max_attempts, retry_base, crashes, max_crashes, fence, lease_seconds, leased_by, idempotency_key,
-                error_kind, error_code, error, outcome, follow_up, follow_up_tries, follow_up_error, reminder, created_at, updated_at)
+                attempts, max_attempts, retry_base, crashes, max_crashes, fence, lease_seconds, leased_by,
+                idempotency_key, error_kind, error_code, error, outcome, follow_up, follow_up_tries, follow_up_error,
+                reminder, created_at, updated_at)
             SELECT %s, 'tickets', n::text, 'tell_agent', 'q' || n %% 3,
                    CASE WHEN n <= %s THEN 'succeeded' ELSE 'queued' END,
                    %s + n * interval '1 second', 1, 1, 0, 0, 3, 1, 60, '', gen_random_uuid(),
