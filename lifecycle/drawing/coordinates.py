@@ -16,7 +16,7 @@ BETWEEN_BOXES, BETWEEN_LINES, LINE_TO_BOX = 26.0, 14.0, 20.0
 LEFT_OF_LABEL, RIGHT_OF_LABEL = 18.0, 12.0  # the number of a step stands at a label's left shoulder
 BETWEEN_ENDS, CORNER = 12.0, 8.0
 # A line may enter and leave its label off the middle: the label hides the turn.
-SHOULDER, FAR_OFF, FAR_OFF_BARE = 10.5, 30.0, 18.0
+SHOULDER, FAR_OFF, FAR_OFF_BARE = 8.0, 36.0, 20.0
 
 # What a pixel off the straight costs: inside a long line, at a box, at a dot; what keeps ends and labels in the middle.
 LONG, AT_BOX, AT_START = 128, VISIBLE, 40

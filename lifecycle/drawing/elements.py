@@ -23,10 +23,10 @@ from lifecycle.drawing.showing import Count, Shown
 from lifecycle.drawing.strokes import CLOCK as CLOCK_SIGN
 from lifecycle.drawing.strokes import DOT, TRIANGLE, head, line, number
 
-STEP_HEIGHT, STEP_WIDTH, STEP_OVERLAP = 15.0, 15.0, 5.0
-STEP_OVERLAP_SMALL = 8.0
+STEP_HEIGHT, STEP_WIDTH, STEP_OVERLAP = 15.0, 15.0, 4.0
+STEP_OVERLAP_WIDE, STEP_OVERLAP_SMALL = 6.0, 8.0
 STEP_FONT, STEP_FONT_SMALL = 10.0, 8.0
-STEP_WIDEST, STEP_WIDEST_SMALL = 23.5, 26.0
+STEP_WIDEST, STEP_WIDEST_SMALL = 24.0, 26.0
 INSET, HALO = 3.5, 5.0
 
 
@@ -69,7 +69,12 @@ def _step(versions: Sequence[int], at: Rect, *, to_the_left: bool) -> str:
     width = max(STEP_WIDTH, round(_step_width(text, small=small)))
     x = at.x
     if to_the_left:
-        x += at.width - width + (STEP_OVERLAP_SMALL - STEP_OVERLAP if small else 0)
+        # The longer the number, the further over the label: its left distance stays enough.
+        x += (
+            at.width
+            - width
+            + ((STEP_OVERLAP_SMALL if small else STEP_OVERLAP_WIDE) - STEP_OVERLAP) * (width > STEP_WIDTH)
+        )
     look = "lc-step is-small" if small else "lc-step"
     return (
         f'<g class="{look}"><title>{", ".join(map(str, versions))}</title>'
@@ -90,7 +95,7 @@ def _step_text(versions: Sequence[int]) -> tuple[str, bool]:
 
 
 def _step_width(text: str, *, small: bool) -> float:
-    size, around = (STEP_FONT_SMALL, 3.0) if small else (STEP_FONT, 7.0)
+    size, around = (STEP_FONT_SMALL, 3.0) if small else (STEP_FONT, 5.5)
     return text_width(text, size, semibold=True) + around
 
 
