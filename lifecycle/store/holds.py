@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
+from django.db import connections, transaction
 
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import RecordNotFound
@@ -111,6 +111,24 @@ def drop_ended(definition: Definition, rows: Sequence[TriggerHold], using: str) 
         row.pk for row in rows if row.record_id not in keys or versions.get(keys[row.record_id]) != row.version
     ]  # fmt: skip
     return delete(ended, using)
+
+
+def lock(hold_id: int, using: str) -> TriggerHold | None:
+    """Locks a hold's row until the transaction ends; None when it is gone."""
+    rows = TriggerHold.objects.using(using).filter(pk=hold_id)
+    if connections[using].features.has_select_for_update:
+        rows = rows.select_for_update()
+    found: TriggerHold | None = rows.first()
+    return found
+
+
+def release(hold: TriggerHold, now: dt.datetime, using: str, *, afresh: bool) -> None:
+    """Ends a locked hold's pause, so that the trigger is asked again; ``afresh`` lets its pauses begin anew."""
+    hold.retry_at = now
+    hold.updated_at = now
+    if afresh:
+        hold.tries = 0
+    hold.save(using=using, update_fields=["retry_at", "updated_at", "tries"])
 
 
 def delete(ids: Sequence[int], using: str) -> int:

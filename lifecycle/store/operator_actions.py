@@ -89,6 +89,32 @@ def record(
     return row
 
 
+def note(
+    action: str,
+    *,
+    lifecycle: str,
+    record_id: str = "",
+    actor: Actor,
+    reason: str,
+    before: dict[str, Any],
+    now: dt.datetime,
+    using: str,
+) -> OperatorAction:
+    """Writes who did what to something that is no run; must stand in the transaction of the deed."""
+    row: OperatorAction = OperatorAction.objects.using(using).create(
+        action=action,
+        lifecycle=lifecycle,
+        record_id=record_id,
+        actor_kind=actor.kind,
+        actor_id=actor.id,
+        actor_label=actor.label[:150],
+        reason=reason,
+        before=payloads.jsonable(before, what="audit row"),
+        at=now,
+    )
+    return row
+
+
 def _facts(run: EffectRun) -> dict[str, Any]:
     facts: dict[str, Any] = payloads.jsonable(
         {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
+
+from django.db import connections
 
 from lifecycle.definition import parameters
 from lifecycle.definition.compiled import Definition
@@ -15,3 +18,23 @@ def read(definition: Definition, using: str) -> Any:
         return None
     overrides = ParameterOverride.objects.using(using).filter(lifecycle=definition.name)
     return parameters.structure(definition, dict(overrides.values_list("name", "value")))
+
+
+def lock(lifecycle: str, using: str) -> dict[str, Any]:
+    """The overrides of a lifecycle as JSON, locked until the transaction ends."""
+    rows = ParameterOverride.objects.using(using).filter(lifecycle=lifecycle).order_by("id")
+    if connections[using].features.has_select_for_update:
+        rows = rows.select_for_update()
+    return dict(rows.values_list("name", "value"))
+
+
+def write(lifecycle: str, name: str, value: Any, now: dt.datetime, using: str) -> None:
+    """Writes one override; under `lock`. The unique constraint refuses a second one written at the same time."""
+    rows = ParameterOverride.objects.using(using)
+    if not rows.filter(lifecycle=lifecycle, name=name).update(value=value, updated_at=now):
+        rows.create(lifecycle=lifecycle, name=name, value=value, updated_at=now)
+
+
+def clear(lifecycle: str, name: str, using: str) -> None:
+    """Deletes one override: the declaration's value rules again."""
+    ParameterOverride.objects.using(using).filter(lifecycle=lifecycle, name=name).delete()
