@@ -1,6 +1,21 @@
 """REST: a lifecycle's doors for Django REST framework (extra ``rest``)."""
 
+from typing import TYPE_CHECKING, Any
+
 from lifecycle.rest.errors import exception_handler
+from lifecycle.rest.fields import AvailableField
 from lifecycle.rest.viewsets import LifecycleViewSetMixin
 
-__all__ = ["LifecycleViewSetMixin", "exception_handler"]
+if TYPE_CHECKING:
+    from lifecycle.rest.filters import LifecycleFilterSet
+
+__all__ = ["AvailableField", "LifecycleFilterSet", "LifecycleViewSetMixin", "exception_handler"]
+
+
+def __getattr__(name: str) -> Any:
+    """`LifecycleFilterSet` only when asked for: who filters nothing needs no django-filter."""
+    if name == "LifecycleFilterSet":
+        from lifecycle.rest.filters import LifecycleFilterSet
+
+        return LifecycleFilterSet
+    raise AttributeError(f"module 'lifecycle.rest' has no attribute {name!r}")

@@ -21,6 +21,7 @@ from lifecycle.refusals import InputProblem
 from lifecycle.rest import errors, representations
 from lifecycle.rest.descriptions import describe
 from lifecycle.rest.documented import Documented
+from lifecycle.rest.moments import within_calendar
 from lifecycle.rest.pages import NewestFirst
 from lifecycle.rest.permissions import MayOperate
 from lifecycle.store import parameters
@@ -140,7 +141,7 @@ def _moment(lookup: str) -> Callable[[list[str]], dict[str, Any]]:
         moment: dt.datetime | None = parse_datetime(values[-1])
         if moment is None:
             raise ValueError(_("Expected a date and time, such as 2030-01-31T12:00:00Z."))
-        return {lookup: make_aware(moment) if is_naive(moment) else moment}
+        return {lookup: within_calendar(make_aware(moment, dt.UTC) if is_naive(moment) else moment)}
 
     return read
 

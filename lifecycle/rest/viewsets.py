@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -290,7 +290,7 @@ class LifecycleViewSetMixin(_Base):
             "record": self.get_record_data(record),
             "state": view.state,
             "version": view.version,
-            "available": [representations.open_transition(one) for one in self._available(view.available, record)],
+            "available": [representations.open_transition(one) for one in self.explained(view.available, record)],
             "history": [representations.entry(row, operator=operator) for row in view.history],
             "runs": [representations.run(row, operator=operator) for row in view.runs],
             **more,
@@ -353,7 +353,8 @@ class LifecycleViewSetMixin(_Base):
         problem = InputProblem(field="transition", code=UnknownTransition.code, message=message)
         raise InvalidInput(str(problem), code=UnknownTransition.code, problems=[problem])
 
-    def _available(self, found: list[Availability], record: Any) -> Iterator[Availability]:
+    def explained(self, found: Iterable[Availability], record: Any) -> Iterator[Availability]:
+        """Open transitions, those besides refused that the permission classes of one transition refuse."""
         for item in found:
             denied = self._transition_denied(item.name, record)
             yield dataclasses.replace(item, allowed=False, refusals=(*denied, *item.refusals)) if denied else item

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +37,12 @@ def can(
     edge = orders.named(definition, transition)
     if manual and not edge.manual:
         return Verdict(allowed=False, refusals=(orders.not_manual_refusal(edge),))
-    ctx = _context(definition, record, edge, as_actor(actor))
+    return _verdict(definition, _context(definition, record, edge, as_actor(actor)), edge, input, manual=manual)
+
+
+def _verdict(
+    definition: Definition, ctx: TransitionContext[Any], edge: CompiledTransition, input: Any, *, manual: bool
+) -> Verdict:
     if _is_no_op(definition, edge, ctx):
         return Verdict(allowed=True)
     refusals = evaluator.state_and_permission(definition, edge, ctx)
@@ -45,7 +50,7 @@ def can(
         return Verdict(allowed=False, refusals=tuple(refusals))
     if input is not None:
         given, _ = orders.read_input(definition, edge, input)
-        cleaned = inputs.clean(edge, record, given, manual=manual)
+        cleaned = inputs.clean(edge, ctx.record, given, manual=manual)
         if cleaned.problems:
             return Verdict(allowed=False, problems=tuple(cleaned.problems))
         ctx = replace(ctx, input=cleaned.values)
@@ -53,19 +58,25 @@ def can(
     return Verdict(allowed=not refusals, refusals=tuple(refusals))
 
 
-def available(record: Any, *, actor: Any, lifecycle: Any = None) -> list[Availability]:
-    """Every manual transition that starts in the record's state: allowed, or with all reasons why not."""
+def available(
+    record: Any, *, actor: Any, lifecycle: Any = None, load_parameters: Callable[[], Any] | None = None
+) -> list[Availability]:
+    """Every manual transition that starts in the record's state: allowed, or with all reasons why not.
+
+    Args:
+        load_parameters: called by guards that want the parameters; for a list of records, which reads them once.
+    """
     definition = registry.of(lifecycle if lifecycle is not None else record)
     who = as_actor(actor)
     return [
-        _availability(definition, record, edge, who)
+        _availability(definition, edge, _context(definition, record, edge, who, load_parameters))
         for edge in definition.leaving(records.state_of(definition, record))
         if edge.manual
     ]
 
 
-def _availability(definition: Definition, record: Any, edge: CompiledTransition, actor: Actor) -> Availability:
-    verdict = can(record, edge.name, actor=actor, manual=True, lifecycle=definition)
+def _availability(definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]) -> Availability:
+    verdict = _verdict(definition, ctx, edge, None, manual=True)
     return Availability(
         name=edge.name,
         label=edge.label,
@@ -84,7 +95,13 @@ def _is_no_op(definition: Definition, edge: CompiledTransition, ctx: TransitionC
     return not any(r.kind == "permission" for r in evaluator.state_and_permission(definition, edge, ctx))
 
 
-def _context(definition: Definition, record: Any, edge: CompiledTransition, actor: Actor) -> TransitionContext[Any]:
+def _context(
+    definition: Definition,
+    record: Any,
+    edge: CompiledTransition,
+    actor: Actor,
+    load_parameters: Callable[[], Any] | None = None,
+) -> TransitionContext[Any]:
     using = record._state.db or "default"
     return TransitionContext(
         record=record,
@@ -92,6 +109,6 @@ def _context(definition: Definition, record: Any, edge: CompiledTransition, acto
         transition=edge.name,
         source=records.state_of(definition, record),
         now=timing.approximately(using),
-        load_parameters=lambda: parameters.read(definition, using),
+        load_parameters=load_parameters or (lambda: parameters.read(definition, using)),
         using=using,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework import serializers, viewsets
 from rest_framework.permissions import BasePermission, IsAuthenticated
 
-from lifecycle.rest import LifecycleViewSetMixin
+from lifecycle.rest import AvailableField, LifecycleFilterSet, LifecycleViewSetMixin
 from tests.desk.lifecycles import ParcelLifecycle, TicketLifecycle
 from tests.desk.models import Parcel, Ticket
 
@@ -65,3 +66,40 @@ class PickyViewSet(TicketViewSet):
 class ConvertedViewSet(TicketViewSet):
     lifecycle_path_converters = True
     lookup_value_converter = "int"
+
+
+class TicketFilter(LifecycleFilterSet):
+    lifecycle = TicketLifecycle
+
+    class Meta:
+        model = Ticket
+        fields = ["title"]
+
+
+class ListedTicketSerializer(TicketSerializer):
+    available = AvailableField()
+
+    class Meta(TicketSerializer.Meta):
+        fields = [*TicketSerializer.Meta.fields, "available"]
+
+
+class ListedTicketViewSet(TicketViewSet):
+    """A list with filters, and with what can be done."""
+
+    serializer_class = ListedTicketSerializer
+    filter_backends = [DjangoFilterBackend]
+    filterset_class = TicketFilter
+    lifecycle_transition_permission_classes = {"ask": [OnlyOnMondays]}
+
+
+class ParcelFilter(LifecycleFilterSet):
+    lifecycle = ParcelLifecycle
+
+    class Meta:
+        model = Parcel
+        fields: list[str] = []
+
+
+class ListedParcelViewSet(ParcelViewSet):
+    filter_backends = [DjangoFilterBackend]
+    filterset_class = ParcelFilter

@@ -70,7 +70,9 @@ class Components:
         """What does not fit about one field of a request."""
         return self.put(
             "LifecycleProblem",
-            record({"field": {**TEXT, "description": "Empty when it is about the whole."}, "code": TEXT, "message": TEXT}),
+            record(
+                {"field": {**TEXT, "description": "Empty when it is about the whole."}, "code": TEXT, "message": TEXT}
+            ),
         )
 
     def open_transition(self) -> Schema:

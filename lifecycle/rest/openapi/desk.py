@@ -43,5 +43,7 @@ class OperatorSchema(Described):
         """One page of runs, or all definitions."""
         door = self.view.door
         body = page(self.components.operators_run()) if door == "runs" else array(self.components.definition())
-        answers: dict[int, Any] = {200: OpenApiResponse(body, description="Newest first." if door == "runs" else "All.")}
+        answers: dict[int, Any] = {
+            200: OpenApiResponse(body, description="Newest first." if door == "runs" else "All.")
+        }
         return answers | statuses.refused(door, self.components, throttled=self.throttled())
