@@ -357,8 +357,13 @@ def run(scene: Callable[[], Any], skip: Callable[[Row], str], told: Callable[[Re
     results: dict[str, Result] = {}
     with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="row") as pool:
         running: dict[str, Future[Result]] = {one.name: pool.submit(_drive, one, scene) for one in together}
-        for one in together:
-            results[one.name] = running[one.name].result()
+        try:
+            for one in together:
+                results[one.name] = running[one.name].result()
+        except BaseException:
+            # Rows that have begun end with the stack; those that have not are not begun.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     for one in ROWS:
         if one.alone:
             why_not = skip(one)

@@ -102,7 +102,7 @@ class Visitor:
         data: dict[str, Any] = answer.json()
         return data
 
-    def until(self, order: int, state: str, seconds: float = 20) -> dict[str, Any]:
+    def until(self, order: int, state: str, seconds: float = 30) -> dict[str, Any]:
         """Waits for the order to reach a state; returns its view then."""
 
         def there() -> dict[str, Any] | None:

@@ -122,11 +122,8 @@ def test_a_message_of_the_file_broker_is_never_seen_half_written(
         seen.append({other.name for other in tmp_path.iterdir() if other.name.endswith(".queue.msg")})
         return written
 
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        Connection(transport=Transport, transport_options=options) as connection,
-    ):
-        patch.setattr(Path, "write_bytes", watched)
+    monkeypatch.setattr(Path, "write_bytes", watched)
+    with Connection(transport=Transport, transport_options=options) as connection:
         connection.default_channel._put("queue", {"body": "x"})
     (names,) = seen
     assert all(name.startswith(".") for name in names)

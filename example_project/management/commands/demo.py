@@ -91,7 +91,10 @@ class Demo:
     def _asked_to_stop(self, number: int, frame: Any) -> None:
         if self.stop.is_set():
             self.hurry.set()
+            return
         self.stop.set()
+        if self.check:
+            raise KeyboardInterrupt  # out of whatever request a row is waiting for
 
     # Starting ------------------------------------------------------------------------------------
 
