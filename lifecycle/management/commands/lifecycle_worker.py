@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand
 from django.db import connections
 
 from lifecycle import registry
+from lifecycle.execution import connecting
 from lifecycle.execution.drain import drain
 from lifecycle.sweeps import tick as ticking
 
@@ -135,8 +136,9 @@ def known_queues() -> list[str]:
 
 
 def _close_broken_connections() -> None:
+    """Lets go of connections that had errors or are too old; the others are kept from one look to the next."""
     for connection in connections.all(initialized_only=True):
-        connection.close_if_unusable_or_obsolete()
+        connecting.refresh(connection.alias)
 
 
 def _seconds(text: str) -> float:
