@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "django_filters",
+    "drf_spectacular",
     "lifecycle",
     "example_project",
     "orders",
@@ -141,6 +142,19 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
     "PAGE_SIZE": 50,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "lifecycle.rest.exception_handler",
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Orders",
+    "DESCRIPTION": "Orders that are paid, shipped, cancelled and refunded.",
+    "VERSION": "1",
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAdminUser"],
+    "ENUM_NAME_OVERRIDES": {
+        "OrderStatus": "orders.models.Order.Status",
+        "StrayPaymentStatus": "orders.models.StrayPayment.Status",
+    },
 }
 
 LIFECYCLE = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
 from orders.api import OrderViewSet
@@ -16,6 +17,8 @@ router.register("orders", OrderViewSet)
 urlpatterns = [
     path("", include("orders.urls")),
     path("api/", include(router.urls)),
+    path("api/lifecycle/", include("lifecycle.rest.urls")),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("webhooks/sandbox/", receive, name="webhook"),
     path("sandbox/", include("orders.sandbox.urls")),
     path("accounts/login/", auth.LoginView.as_view(), name="login"),

@@ -68,6 +68,7 @@ class Demo:
         self.stop = threading.Event()
         self.hurry = threading.Event()
         self.own_database = False
+        self.count = ""
 
     def run(self) -> int:
         """Starts everything, waits, stops everything; returns the exit code."""
@@ -147,7 +148,7 @@ class Demo:
         failed = sum(bool(result.error) for result in results)
         skipped = sum(bool(result.skipped) for result in results)
         passed = len(results) - failed - skipped
-        self.tell("demo", f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+        self.count = (f"{skipped} skipped, " if skipped else "") + f"{passed} passed, {failed} failed"
         return 1 if failed else 0
 
     def _log_in(self) -> None:
@@ -238,3 +239,5 @@ class Demo:
         if self.own_database:
             databases.drop()
         self.tell("demo", f"stopped in {time.monotonic() - began:.2f} s")
+        if self.count:
+            self.tell("demo", self.count)
