@@ -14,6 +14,7 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectAttempt, EffectRun
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims, outcomes
+from lifecycle.store.outcomes import Crash
 from lifecycle.testing import meeting, race, travel
 from tests.desk.models import Parcel
 from tests.execution.rows import USING, an_entry, claim, expire, facts, queue_run, queue_runs, stopped
@@ -181,6 +182,30 @@ def test_run_dead_is_announced_after_the_commit() -> None:
         signals.run_dead.disconnect(listen)
 
     assert heard == [(Parcel, "dead", "parcels", str(parcel.pk))]
+
+
+@pytest.mark.parametrize("meanwhile", ["renewed", "finished", "taken back", "claimed by another"])
+def test_a_sweep_that_looked_too_early_takes_nothing(meanwhile: str) -> None:
+    """Rows 30, 64: the sweep's own UPDATE decides, not what it read before."""
+    queue_run()
+    held = claim()
+    expire(held)
+    seen = EffectRun.objects.get()
+    if meanwhile == "renewed":
+        claims.for_alias(USING).renew([held.proof])
+    elif meanwhile == "finished":
+        claims.for_alias(USING).finish_and_claim(held, None, None)
+    else:
+        crashes.take_back(USING)
+    if meanwhile == "claimed by another":
+        with travel(minutes=1):
+            expire(claim())
+    before = facts(seen), EffectAttempt.objects.count()
+
+    taken = outcomes.crash(seen, Crash(available_at=None, error="lost"), clock.now(), USING)
+
+    assert taken is False
+    assert (facts(seen), EffectAttempt.objects.count()) == before
 
 
 # Races ------------------------------------------------------------------------------------------
