@@ -1,7 +1,7 @@
 """Documented: the OpenAPI inspector of a door, which is the project's own, taught what the door does.
 
-drf-spectacular is optional. Nothing here imports it: a project that describes its API with it has named its inspector in
-``DEFAULT_SCHEMA_CLASS`` (or on its viewset), and only then ours is loaded and mixed in.
+drf-spectacular is optional. Nothing here imports it: a project that describes its API with it has named its inspector
+in ``DEFAULT_SCHEMA_CLASS`` (or on its viewset), and only then ours is loaded and mixed in.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Documented:
         found = super(self._defined_on, owner).schema  # type: ignore[misc]
         if not _is_spectacular(found):
             return found
-        inspector = _taught(type(found), self._teacher)()
+        kind: Any = type(found)
+        inspector = _taught(kind, self._teacher)()
         inspector.view = view
         return inspector
 

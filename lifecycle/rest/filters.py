@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import django_filters
 from django.db.models import Exists, QuerySet
@@ -18,16 +18,11 @@ from lifecycle.rest.moments import within_calendar
 _FAILED = (RunStatus.FAILED, RunStatus.DEAD)
 _UNDONE = (FollowUp.PENDING, FollowUp.ABANDONED)
 
-if TYPE_CHECKING:
-    _Base = Any
-else:
-    _Base = django_filters.FilterSet
 
-
-class LifecycleFilterSet(_Base):
+class LifecycleFilterSet(django_filters.FilterSet):  # type: ignore[misc]
     """Adds ``state``, ``entered_before``, ``entered_after``, ``has_failed_run`` and ``waiting_since`` to a filterset.
 
-    ``class OrderFilter(LifecycleFilterSet): lifecycle = OrderLifecycle; class Meta: model = Order; fields = ["customer"]``
+    A subclass names its ``lifecycle``, and in ``Meta`` its model and further fields, as with any filterset.
     """
 
     lifecycle: ClassVar[Any] = None

@@ -40,6 +40,8 @@ _OPERATING = ("retry_run", "continue_run", "cancel_run")
 class Described(_Base):
     """What the descriptions of all our doors share."""
 
+    view: Any  # DRF types it as a bare APIView
+
     @property
     def components(self) -> Components:
         """The named schemas of this description."""
@@ -102,7 +104,7 @@ class DoorSchema(Described):
         return answers | statuses.refused(door, self.components, throttled=self.throttled())
 
     def _get_request_body(self, direction: Any = "request") -> Any:
-        body = super()._get_request_body(direction)
+        body = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
         if body is not None and self._is_door():
             body["required"] = self.view.action == "fire" or body.get("required", False)
             body = body if body["required"] else {key: body[key] for key in body if key != "required"}
@@ -132,7 +134,6 @@ class DoorSchema(Described):
 
     def _parameters(self) -> list[OpenApiParameter]:
         action = self.view.action
-        tag = {"location": OpenApiParameter.HEADER, "description": "Changes with whatever the view shows."}
         found = []
         if action == "lifecycle_view":
             found.append(
@@ -143,14 +144,14 @@ class DoorSchema(Described):
                     description="The `ETag` of the view that the caller has; 304 when it still holds.",
                 )
             )
-            found.append(OpenApiParameter("ETag", str, response=[200, 304], **tag))
+            found.append(_tag(200, 304))
         if action in ("fire", "create"):
             found.append(
                 OpenApiParameter(
                     "Idempotency-Key", str, OpenApiParameter.HEADER, description="The same as `request_id` in the body."
                 )
             )
-            found.append(OpenApiParameter("ETag", str, response=[200, 201], **tag))
+            found.append(_tag(200, 201))
         if action == "fire":
             found.append(
                 OpenApiParameter(
@@ -224,14 +225,14 @@ class DoorSchema(Described):
         if type(self.view).get_record_data is not LifecycleViewSetMixin.get_record_data:
             return OBJECT  # the project shows something of its own
         with self.view._as_action("retrieve"):
-            serializer: Any = self._get_serializer()
+            serializer: Any = self._get_serializer()  # type: ignore[no-untyped-call]
         if serializer is None:
             return OBJECT
         ref: Schema = self.resolve_serializer(serializer, "response").ref
         return ref
 
     def _creation(self) -> Any:
-        serializer = self._get_serializer()
+        serializer: Any = self._get_serializer()  # type: ignore[no-untyped-call]
         if serializer is None or "request_id" in getattr(serializer, "fields", {}):
             return serializer
         component = self.resolve_serializer(serializer, "request")
@@ -302,6 +303,16 @@ def _fire_body(transitions: list[str], given: Schema, *, required: tuple[str, ..
         "required": ["transition", *required],
         "additionalProperties": False,
     }
+
+
+def _tag(*codes: int) -> OpenApiParameter:
+    return OpenApiParameter(
+        "ETag",
+        str,
+        OpenApiParameter.HEADER,
+        response=list(codes),
+        description="Changes with whatever the view shows.",
+    )
 
 
 def _request_id() -> Schema:
