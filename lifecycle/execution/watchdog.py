@@ -83,6 +83,7 @@ class Watchdog:
                 self._thread = threading.Thread(target=self._run, name="lifecycle-watchdog", daemon=True)
                 self._thread.start()
             elif watch.next_at < self._wakes_at:
+                self._wakes_at = watch.next_at
                 self._changed.notify()
 
     def remove(self, watch: Watch) -> None:
@@ -113,12 +114,16 @@ class Watchdog:
                 if due:
                     return due
                 if not self._watches and now - idle_since >= IDLE:
-                    self._thread = None
+                    self._thread, self._wakes_at = None, FOR_EVER
                     return None
                 if self._watches:
                     idle_since = now
-                self._wakes_at = min((watch.next_at for watch in self._watches), default=FOR_EVER)
-                self._changed.wait(min(self._wakes_at - now, IDLE))
+                earliest = min((watch.next_at for watch in self._watches), default=FOR_EVER)
+                # A time to wake up is kept though its run may be over: the next one asks for a later one, and a stream
+                # of short runs costs no notification.
+                if not now < self._wakes_at < earliest or self._wakes_at == FOR_EVER:
+                    self._wakes_at = min(earliest, now + IDLE)
+                self._changed.wait(self._wakes_at - now)
 
     def _serve(self, due: list[Watch]) -> None:
         now = clock.monotonic()

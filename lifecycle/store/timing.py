@@ -75,7 +75,7 @@ def as_text(value: dt.datetime) -> str:
     Django leaves the digits out when they are all zero; such a shorter text sorts just before the same moment written
     in full, never beyond a neighbouring microsecond.
     """
-    return value.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
 
 
 def shortest_text(value: dt.datetime) -> str:

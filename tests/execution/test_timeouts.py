@@ -392,17 +392,31 @@ def test_inside_a_tests_transaction_nothing_is_watched(behave: dict[str, Any], o
 
 
 @pytest.mark.django_db(transaction=True)
-def test_short_runs_never_wake_the_watchdog(
+def test_a_stream_of_short_runs_disturbs_the_watchdog_once(
     behave: dict[str, Any], own_watchdog: watchdog.Watchdog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served = []
+    monkeypatch.setattr(watchdog, "IDLE", LIMIT)  # it stays, whatever happens meanwhile
+    served: list[Any] = []
+    notified: list[Any] = []
     monkeypatch.setattr(own_watchdog, "_serve", served.append)
-    for _ in range(5):
+    notify = own_watchdog._changed.notify
+
+    def count() -> None:
+        notified.append(1)
+        notify()
+
+    monkeypatch.setattr(own_watchdog._changed, "notify", count)
+    for _ in range(20):
         sent()
 
     drain()
 
     assert served == []
+    assert len(notified) <= 1
+    monkeypatch.setattr(watchdog, "IDLE", 0.0)
+    with own_watchdog._changed:
+        own_watchdog._wakes_at = 0.0
+        notify()
 
 
 @pytest.mark.django_db(transaction=True)
