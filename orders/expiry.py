@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from lifecycle.store import parameters
+from lifecycle.runtime import parameters
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
 
@@ -21,13 +21,17 @@ class Expiry:
     window: dt.timedelta
 
     @property
+    def seconds_left(self) -> int:
+        return max(0, int(self.left.total_seconds()))
+
+    @property
     def percent_left(self) -> int:
         return max(0, min(100, round(100 * self.left / self.window)))
 
 
 def payment_window() -> dt.timedelta:
     """How long an order may wait for its payment, as operators have set it now."""
-    window: dt.timedelta = parameters.read(OrderLifecycle.definition, "default").payment_window
+    window: dt.timedelta = parameters(OrderLifecycle).payment_window
     return window
 
 

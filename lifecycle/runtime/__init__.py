@@ -1,7 +1,7 @@
 """The verbs: create, fire, fire_many, can, available, view — and their async twins."""
 
 from lifecycle.runtime.added_guards import register_guard
-from lifecycle.runtime.asking import available, can
+from lifecycle.runtime.asking import available, can, parameters
 from lifecycle.runtime.asynchronous import aavailable, acan, acreate, afire, aview
 from lifecycle.runtime.batch import fire_many
 from lifecycle.runtime.creation import create
@@ -25,6 +25,7 @@ __all__ = [
     "create",
     "fire",
     "fire_many",
+    "parameters",
     "register_guard",
     "view",
 ]

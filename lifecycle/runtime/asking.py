@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.db import router
+
 from lifecycle import registry
 from lifecycle.actors import Actor, as_actor
 from lifecycle.definition.compiled import CompiledTransition, Definition
@@ -13,7 +15,8 @@ from lifecycle.definition.contexts import TransitionContext
 from lifecycle.refusals import Verdict
 from lifecycle.runtime import evaluator, inputs, orders
 from lifecycle.runtime.results import Availability
-from lifecycle.store import parameters, records, timing
+from lifecycle.store import parameters as stored_parameters
+from lifecycle.store import records, timing
 
 
 def can(
@@ -73,6 +76,20 @@ def available(
         for edge in definition.leaving(records.state_of(definition, record))
         if edge.manual
     ]
+
+
+def parameters(lifecycle: Any, *, using: str | None = None) -> Any:
+    """A lifecycle's parameters as they are now: the declaration's defaults under the operators' overrides.
+
+    Args:
+        lifecycle: its name, class, model or one of its records.
+        using: the database; by default where the router reads the model from.
+
+    Returns:
+        An instance of the declaration's ``Parameters``; None for a lifecycle without.
+    """
+    definition = registry.get(lifecycle) if isinstance(lifecycle, str) else registry.of(lifecycle)
+    return stored_parameters.read(definition, using or router.db_for_read(definition.model))
 
 
 def _availability(definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]) -> Availability:

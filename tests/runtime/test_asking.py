@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy
 
 from lifecycle import SYSTEM, Refuse
 from lifecycle.exceptions import LifecycleError, UnknownTransition
-from lifecycle.runtime import can, create, fire, register_guard
+from lifecycle.models import ParameterOverride
+from lifecycle.runtime import can, create, fire, parameters, register_guard
 from tests.desk.models import Ticket
 from tests.runtime.conftest import statements
 
@@ -141,3 +143,13 @@ def test_a_view_keeps_to_the_number_of_entries_asked_for(ticket: Ticket) -> None
 
     assert len(create(Ticket(), actor=SYSTEM).lifecycle.view(actor=SYSTEM).history) == 1
     assert [entry.version for entry in ticket.lifecycle.view(actor=SYSTEM, history=2).history] == [6, 5]
+
+
+def test_parameters_are_the_defaults_under_the_operators_overrides() -> None:
+    assert parameters("tickets").patience == dt.timedelta(days=2)
+
+    ParameterOverride.objects.create(lifecycle="tickets", name="patience", value="P1D", updated_at=timezone.now())
+
+    assert parameters(Ticket).patience == dt.timedelta(days=1)
+    assert parameters(Ticket).reminders is True
+    assert parameters("parcels") is None
