@@ -45,6 +45,16 @@ def ensure(connection: Any, of: Iterable[type[models.Model]]) -> Installed:
     return Installed(created=tuple(t.name for t in missing), dropped=tuple(found.name for found in surplus))
 
 
+def missing(connection: Any, of: Iterable[type[models.Model]]) -> list[Trigger]:
+    """The triggers that these models should have on this database and do not; changes nothing."""
+    dialect = _DIALECTS.get(connection.vendor)
+    if dialect is None:
+        return []
+    there = {(found.name, found.table) for found in dialect.found(connection)}
+    wanted = [dialect.trigger(connection, guarded) for guarded in guarded_columns(of)]
+    return _possible(connection, [trigger for trigger in wanted if (trigger.name, trigger.table) not in there])
+
+
 def guarded_columns(of: Iterable[type[models.Model]]) -> list[Guarded]:
     """The state columns of these models, each once, on the table that has them."""
     found: dict[Guarded, None] = {}

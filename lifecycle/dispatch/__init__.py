@@ -16,7 +16,7 @@ from lifecycle.dispatch.contract import Dispatcher
 from lifecycle.dispatch.none import NoDispatcher
 from lifecycle.exceptions import InvalidSettings
 
-__all__ = ["Dispatcher", "current", "publish", "replaced"]
+__all__ = ["Dispatcher", "complaint", "current", "publish", "replaced"]
 
 Replacement = TypeVar("Replacement", bound=Dispatcher)
 
@@ -34,6 +34,16 @@ def current() -> Dispatcher:
 def publish(queue: str) -> bool:
     """Wakes one worker for a queue; False when it could not be done now. Never raises, never blocks for long."""
     return current().publish(queue)
+
+
+def complaint() -> str | None:
+    """Why nobody can be woken at this moment, or None; asks the broker, whatever the breaker says.
+
+    A dispatcher that has nothing to ask (`NoDispatcher`, a project's own) needs no ``complaint`` of its own.
+    """
+    asked = getattr(current(), "complaint", None)
+    answer: str | None = asked() if asked is not None else None
+    return answer
 
 
 @contextmanager

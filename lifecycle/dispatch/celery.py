@@ -112,6 +112,27 @@ class CeleryDispatcher:
             line.hang_up()
         return True
 
+    def complaint(self) -> str | None:
+        """Why the broker cannot be reached, or None; asked over a connection of its own, past the breaker.
+
+        The address is said without its password.
+        """
+        app = cast(Celery, cast(Any, current_app)._get_current_object())
+        if app.conf.task_always_eager:
+            return None
+        line = None
+        try:
+            line = self._dial(app)
+            # Not connect(): that one pauses for seconds of its own; the channel's connect obeys the bounds.
+            line.connection.default_channel.close()
+        except Exception as error:  # noqa: BLE001 a broker's client may raise anything
+            where = line.connection.as_uri() if line is not None else "the broker"
+            return f"{where}: {type(error).__name__}: {error}"
+        finally:
+            if line is not None:
+                line.hang_up()
+        return None
+
     def _line(self, app: Celery) -> Line:
         while True:
             try:

@@ -1,0 +1,33 @@
+"""Guard: the database triggers that the setting asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.apps import apps
+from django.db import connections
+
+from lifecycle import conf
+from lifecycle.database_guard import installation
+from lifecycle.doctor.finding import ERROR, Finding, several
+from lifecycle.doctor.patient import Patient
+from lifecycle.store import aliases
+
+
+def missing_triggers(patient: Patient) -> Iterator[Finding]:
+    """State columns that the setting wants guarded and the database does not guard."""
+    if not conf.options().database_guard:
+        return
+    models = [model for model in apps.get_models() if aliases.may_store(model, patient.using)]
+    missing = installation.missing(connections[patient.using], models)
+    if missing:
+        yield patient.found(
+            "missing_triggers",
+            ERROR,
+            f"{several(len(missing), 'state column is', 'state columns are')} not guarded by the database, though "
+            "LIFECYCLE['DATABASE_GUARD'] is on.",
+            f"manage.py migrate --database {patient.using} installs the triggers (also when there is no migration to "
+            "apply); it needs the right to create them.",
+            count=len(missing),
+            examples=tuple(f"{t.table}.{t.columns[0]}" for t in missing[: patient.limits.examples]),
+        )

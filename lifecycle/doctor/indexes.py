@@ -1,0 +1,81 @@
+"""Indexes: those that claims, sweeps and uniqueness rely on, as the database really has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.apps import apps
+from django.db import connections, models
+
+from lifecycle.definition.compiled import Definition
+from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
+from lifecycle.doctor.patient import Patient
+
+
+def missing(patient: Patient) -> Iterator[Finding]:
+    """Indexes and unique constraints of our tables that are not there, and timeouts without an index of the model's."""
+    connection = connections[patient.using]
+    lacking = [
+        f"{model._meta.db_table}.{name}"
+        for model in apps.get_app_config("lifecycle").get_models()
+        for name in _expected(model, connection).difference(_there(connection, model._meta.db_table))
+    ]
+    if lacking:
+        yield patient.found(
+            "missing_indexes",
+            ERROR,
+            f"{several(len(lacking), 'index or constraint of our tables is', 'indexes or constraints are')} missing.",
+            "Create them as the migrations of 'lifecycle' do (manage.py sqlmigrate lifecycle 0001): without the unique "
+            "ones one entry may be written twice, without the others claims and sweeps walk over the whole table.",
+            count=len(lacking),
+            examples=tuple(sorted(lacking)[: patient.limits.examples]),
+        )
+    for definition in patient.definitions:
+        if definition.timeouts and not _has_state_index(definition, connection):
+            columns = ", ".join(_state_columns(definition))
+            yield patient.found(
+                "missing_indexes",
+                WARNING,
+                f"{definition.model._meta.label} has timeouts and no index on ({columns}): each tick reads the table.",
+                f"Add models.Index(fields=['{definition.state_field}', '{definition.changed_at_field}'], name=…) to "
+                "its Meta.indexes, make and apply the migration.",
+                lifecycle=definition.name,
+                examples=(_table(definition),),
+            )
+
+
+def _expected(model: Any, connection: Any) -> set[str]:
+    """The names of what a model's Meta makes on this database."""
+    partial = connection.features.supports_partial_indexes
+    made = [index for index in model._meta.indexes if index.condition is None or partial]
+    made += [
+        constraint
+        for constraint in model._meta.constraints
+        if isinstance(constraint, models.UniqueConstraint) and (constraint.condition is None or partial)
+    ]
+    return {one.name for one in made}
+
+
+def _there(connection: Any, table: str) -> dict[str, dict[str, Any]]:
+    with connection.cursor() as cursor:
+        found: dict[str, dict[str, Any]] = connection.introspection.get_constraints(cursor, table)
+    return found
+
+
+def _has_state_index(definition: Definition, connection: Any) -> bool:
+    wanted = _state_columns(definition)
+    return any(
+        one["index"] and list(one["columns"] or ())[:2] == wanted
+        for one in _there(connection, _table(definition)).values()
+    )
+
+
+def _state_columns(definition: Definition) -> list[str]:
+    options = definition.model._meta
+    return [options.get_field(name).column for name in (definition.state_field, definition.changed_at_field)]
+
+
+def _table(definition: Definition) -> str:
+    """Where the state's column stands: a child of a concrete model has it in its parent's table."""
+    return str(definition.model._meta.get_field(definition.state_field).model._meta.db_table)

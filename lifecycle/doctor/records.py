@@ -1,0 +1,88 @@
+"""Records: rows changed behind the library's back, and rows in states that are over or never were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lifecycle.definition.compiled import Definition
+from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
+from lifecycle.doctor.patient import Patient
+from lifecycle.models import drift, stuck
+from lifecycle.store import records
+
+
+def drifted(patient: Patient) -> Iterator[Finding]:
+    """Rows whose state no entry explains: somebody changed them past the lifecycle."""
+    for definition in patient.definitions:
+        patient.say(f"{patient.using}: comparing {definition.name} with their history")
+        count, examples, reasons = 0, list[str](), dict[str, int]()
+        for row in drift.drifted(definition, patient.using):
+            count += 1
+            reasons[row.reason] = reasons.get(row.reason, 0) + 1
+            if len(examples) < patient.limits.examples:
+                examples.append(f"{row.record_id} (in '{row.state}', version {row.version}: {row.reason})")
+        if count:
+            why = "; ".join(f"{number} times: {reason}" for reason, number in sorted(reasons.items()))
+            yield patient.found(
+                "drift",
+                ERROR,
+                f"{_named(definition, count, 'was', 'were')} changed past the lifecycle ({why}).",
+                "Find the writer (SQL by hand, a fixture, a restored backup, bypass()). Rows that were imported or "
+                f"there before: manage.py lifecycle_adopt {definition.name}. Others: put the state back as the history "
+                "has it, then fire the transition that was meant. DATABASE_GUARD refuses such writes from now on.",
+                lifecycle=definition.name,
+                count=count,
+                examples=tuple(examples),
+            )
+
+
+def strange_states(patient: Patient) -> Iterator[Finding]:
+    """Records in states the lifecycle does not know: no transition starts there, so nothing ever moves them."""
+    for definition, strange in _strange(patient):
+        if strange.deprecated:
+            continue
+        yield patient.found(
+            "unknown_states",
+            ERROR,
+            f"{_named(definition, strange.count)} in the state '{strange.state}', which '{definition.name}' does not "
+            "know.",
+            "Deploy the code that declares the state again, as State(deprecated=True) with a transition out of it, "
+            "then manage.py lifecycle_migrate_state. See the page on changing a process in production.",
+            lifecycle=definition.name,
+            count=strange.count,
+            examples=_in_state(patient, definition, strange.state),
+        )
+
+
+def deprecated_states(patient: Patient) -> Iterator[Finding]:
+    """Records in states that are on their way out: the state may not be removed yet."""
+    for definition, strange in _strange(patient):
+        if not strange.deprecated:
+            continue
+        ways = [edge.name for edge in definition.leaving(strange.state) if not edge.manual]
+        yield patient.found(
+            "deprecated_states",
+            WARNING,
+            f"{_named(definition, strange.count)} in the deprecated state '{strange.state}'.",
+            f"manage.py lifecycle_migrate_state --lifecycle {definition.name} --from {strange.state} "
+            f"--transition {ways[0] if ways else '…'}; only then remove the state from the code.",
+            lifecycle=definition.name,
+            count=strange.count,
+            examples=_in_state(patient, definition, strange.state),
+        )
+
+
+def _strange(patient: Patient) -> Iterator[tuple[Definition, stuck.Strange]]:
+    for definition in patient.definitions:
+        for strange in stuck.strange_states(definition, patient.using):
+            yield definition, strange
+
+
+def _in_state(patient: Patient, definition: Definition, state: str) -> tuple[str, ...]:
+    rows = stuck.in_state(definition, state, patient.using)
+    return tuple(records.text_id(pk) for pk in rows.values_list("pk", flat=True)[: patient.limits.examples])
+
+
+def _named(definition: Definition, count: int, one: str = "is", many: str = "are") -> str:
+    meta = definition.model._meta
+    return f"{several(count, f'{meta.verbose_name} {one}', f'{meta.verbose_name_plural} {many}')}"

@@ -1,0 +1,47 @@
+"""Ticking: whether anybody makes the periodic pass, and whether it gets through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
+from lifecycle.doctor.patient import Patient
+from lifecycle.doctor.periods import spoken
+from lifecycle.store import ticks
+from lifecycle.sweeps.tick import MAIN
+
+_REMEDY = (
+    "Start a Celery worker (it ticks by itself unless LIFECYCLE['CELERY_TICK'] is off) or manage.py lifecycle_worker, "
+    "or call manage.py lifecycle_tick from cron. Until then no timeout fires and no lost worker's run is taken back."
+)
+
+
+def no_tick(patient: Patient) -> Iterator[Finding]:
+    """Nobody makes the pass over timeouts, lost workers and waiting follow-ups."""
+    last = ticks.read(MAIN, patient.using)
+    if last is None or last.last_finished_at is None:
+        begun = "" if last is None else " to its end"
+        yield patient.found("no_tick", ERROR, f"No tick has ever been made{begun} on '{patient.using}'.", _REMEDY)
+        return
+    age = patient.now - last.last_finished_at
+    if age > patient.limits.tick:
+        yield patient.found(
+            "no_tick",
+            ERROR,
+            f"The last tick on '{patient.using}' ended {spoken(age)} ago.",
+            _REMEDY,
+        )
+
+
+def failing_ticks(patient: Patient) -> Iterator[Finding]:
+    """The pass is made, and parts of it fail."""
+    last = ticks.read(MAIN, patient.using)
+    failures = int(last.counts.get("failures") or 0) if last is not None else 0
+    if failures:
+        yield patient.found(
+            "failing_ticks",
+            WARNING,
+            f"The last tick on '{patient.using}' met {several(failures, 'failure', 'failures')}.",
+            "manage.py lifecycle_tick --force names them; the log of the workers has their tracebacks.",
+            count=failures,
+        )
