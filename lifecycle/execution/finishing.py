@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connections, transaction
 
 from lifecycle import conf, signals
 from lifecycle.definition.compiled import CompiledEffect, CompiledReminder, Definition
@@ -16,6 +16,7 @@ from lifecycle.exceptions import LeaseLost, RecordNotFound
 from lifecycle.execution import connecting, follow_ups, points
 from lifecycle.execution.failures import Verdict
 from lifecycle.models import EffectRun, FollowUp, Outcome, RunStatus
+from lifecycle.runtime import retrying
 from lifecycle.store import claims, effect_runs, outcomes, records, timing
 from lifecycle.store.claims import ClaimedRun, Wanted
 
@@ -81,7 +82,8 @@ def failed(start: Start, verdict: Verdict) -> None:
     except LeaseLost:
         raise
     except (DatabaseError, ValueError, TypeError) as error:
-        if outcomes.standing(start.held, start.using) != "held":
+        # A broken connection or a lost race says nothing about the text: the caller tries again, with it.
+        if retrying.lost_a_race(error) or not connections[start.using].is_usable() or not _still_ours(start):
             raise
         log.warning("%s: its failure is recorded without its text: %s", start.held, error)
         _failed(
@@ -150,18 +152,24 @@ def lost(held: ClaimedRun) -> LeaseLost:
 
 
 def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool], bool], given: Any) -> None:
-    """Outcome and follow-up in one transaction; if that transaction fails, the outcome alone, the follow-up pending."""
-    try:
+    """Outcome and follow-up in one transaction; if that cannot be, the outcome alone, the follow-up pending."""
+
+    def together() -> None:
         with transaction.atomic(using=start.using):
             _in_transaction(start, outcome, write, given, try_it=True)
             points.reach("after_finish_before_commit")
+
+    try:
+        try:
+            together()
+        except connecting.BROKEN:  # the connection may have been dead before: once more on another
+            if not _still_ours(start):
+                raise
+            together()
     except LeaseLost:
         raise
     except BaseException as error:
-        if follow_ups.transition_after(start.effect, outcome) is None:
-            raise
-        connecting.mend(start.using)
-        if outcomes.standing(start.held, start.using) != "held":
+        if follow_ups.transition_after(start.effect, outcome) is None or not _still_ours(start):
             raise
         log.warning("%s: the follow-up's transaction failed; its outcome is recorded alone: %r", start.held, error)
         with transaction.atomic(using=start.using):
@@ -169,6 +177,19 @@ def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool],
         if not isinstance(error, Exception):
             raise
     points.reach("after_commit")
+
+
+def _still_ours(start: Start) -> bool:
+    """After a transaction that failed: whether the outcome is still to be recorded, and by us.
+
+    Raises:
+        LeaseLost: it is another's by now.
+    """
+    connecting.mend(start.using)
+    standing = outcomes.standing(start.held, start.using)
+    if standing == "lost":
+        raise lost(start.held)
+    return standing == "held"
 
 
 def _in_transaction(

@@ -330,6 +330,34 @@ def test_an_outcome_survives_the_death_of_its_connection(behave: dict[str, Any],
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_failure_keeps_its_text_when_the_connection_dies_under_its_record(
+    behave: dict[str, Any], quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lifecycle.store import outcomes
+
+    returned()
+    fail = outcomes.fail
+    calls = []
+
+    def effect(ctx: Any) -> None:
+        raise ValueError("the text that counts")
+
+    def die_once(*args: Any, **options: Any) -> bool:
+        calls.append(1)
+        if len(calls) == 1:
+            connection.close()
+            raise OperationalError("the connection was lost")
+        return fail(*args, **options)
+
+    behave["refund_postage"] = effect
+    monkeypatch.setattr(outcomes, "fail", die_once)
+
+    assert drain().done == 1
+
+    assert EffectRun.objects.get().error == "ValueError: the text that counts"
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_finish_whose_answer_is_lost_is_looked_up_not_guessed(
     commits: bool, quick: None, monkeypatch: pytest.MonkeyPatch
