@@ -46,8 +46,9 @@ def can(
 def _verdict(
     definition: Definition, ctx: TransitionContext[Any], edge: CompiledTransition, input: Any, *, manual: bool
 ) -> Verdict:
-    if _is_no_op(definition, edge, ctx):
-        return Verdict(allowed=True)
+    if evaluator.already_there(edge, ctx):
+        refusals = evaluator.permissions(definition, edge, ctx)
+        return Verdict(allowed=not refusals, refusals=tuple(refusals))
     refusals = evaluator.state_and_permission(definition, edge, ctx)
     if refusals:
         return Verdict(allowed=False, refusals=tuple(refusals))
@@ -104,12 +105,6 @@ def _availability(definition: Definition, edge: CompiledTransition, ctx: Transit
         meta=edge.meta,
         form=edge.form,
     )
-
-
-def _is_no_op(definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]) -> bool:
-    if edge.on_same != "ok" or ctx.source != edge.target or ctx.source in edge.sources:
-        return False
-    return not any(r.kind == "permission" for r in evaluator.state_and_permission(definition, edge, ctx))
 
 
 def _context(

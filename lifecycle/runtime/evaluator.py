@@ -18,15 +18,21 @@ def state_and_permission(
     definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]
 ) -> list[Refusal]:
     """What is refused before input and guards are looked at: the wrong state, a missing permission."""
-    refusals = []
-    if ctx.source not in edge.sources:
-        refusals.append(_wrong_state(definition, edge, ctx.source))
-    if ctx.actor.is_person:
-        for permission in edge.permissions:
-            refusal = _permission(definition, edge, permission, ctx)
-            if refusal is not None:
-                refusals.append(refusal)
-    return refusals
+    refusals = [] if ctx.source in edge.sources else [_wrong_state(definition, edge, ctx.source)]
+    return [*refusals, *permissions(definition, edge, ctx)]
+
+
+def permissions(definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]) -> list[Refusal]:
+    """The permissions this actor is missing; only people are asked for any."""
+    if not ctx.actor.is_person:
+        return []
+    asked = [_permission(definition, edge, permission, ctx) for permission in edge.permissions]
+    return [refusal for refusal in asked if refusal is not None]
+
+
+def already_there(edge: CompiledTransition, ctx: TransitionContext[Any]) -> bool:
+    """Whether ``on_same="ok"`` makes a firing a no-op: the record is where the transition would lead."""
+    return edge.on_same == "ok" and ctx.source == edge.target and ctx.source not in edge.sources
 
 
 def guards(definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]) -> list[Refusal]:

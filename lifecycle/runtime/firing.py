@@ -266,9 +266,9 @@ def context(order: FiringOrder, record: Any, now: dt.datetime, using: str) -> Tr
 def is_already_there(order: FiringOrder, record: Any, ctx: TransitionContext[Any]) -> bool:
     """Whether ``on_same="ok"`` makes this a no-op: the record is in the target already, and the actor may fire it."""
     edge = order.transition
-    if edge.on_same != "ok" or ctx.source != edge.target or ctx.source in edge.sources:
+    if not evaluator.already_there(edge, ctx):
         return False
-    refusals = [r for r in evaluator.state_and_permission(order.definition, edge, ctx) if r.kind == "permission"]
+    refusals = evaluator.permissions(order.definition, edge, ctx)
     if refusals:
         raise evaluator.refused(order.definition, edge, records.text_id(record), refusals)
     return True

@@ -153,3 +153,15 @@ def test_parameters_are_the_defaults_under_the_operators_overrides() -> None:
     assert parameters(Ticket).patience == dt.timedelta(days=1)
     assert parameters(Ticket).reminders is True
     assert parameters("parcels") is None
+
+
+def test_who_may_not_fire_what_would_change_nothing_is_told_the_same_by_both(new_ticket: Any, visitor: Any) -> None:
+    ticket = new_ticket()
+    fire(ticket, "escalate", actor=SYSTEM)
+
+    verdict = can(ticket, "escalate", actor=visitor)
+
+    with pytest.raises(LifecycleError) as caught:
+        fire(ticket, "escalate", actor=visitor)
+    assert verdict.refusals == tuple(caught.value.refusals)
+    assert [refusal.source for refusal in verdict.refusals] == ["permission"]

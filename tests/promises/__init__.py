@@ -1,0 +1,1 @@
+"""The nine promises of the library, each kept from end to end."""
