@@ -1,0 +1,113 @@
+"""TransitionLogAdmin: the history of every record, to read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy
+
+from lifecycle import registry
+from lifecycle.admin import parts, people, times
+from lifecycle.admin.deeds import DeedList
+from lifecycle.admin.readonly import ReadOnlyAdmin
+from lifecycle.admin.run_filters import LifecycleFilter
+from lifecycle.models import TransitionLog
+
+
+@admin.register(TransitionLog)
+class TransitionLogAdmin(ReadOnlyAdmin):
+    list_display = ["number", "what", "record", "who", "came_with", "when"]
+    list_display_links = ["number"]
+    list_filter = [LifecycleFilter, "actor_kind"]
+    search_fields = ["record_id"]
+    search_help_text = gettext_lazy("Record, request id or transition")
+    ordering = ["-id"]
+    show_full_result_count = False
+    fields = [
+        "number", "what", "lifecycle", "record_id", "who", "reason", "came_in", "request_id", "when", "definition_hash",
+    ]  # fmt: skip
+    readonly_fields = [
+        "number",
+        "what",
+        "lifecycle",
+        "record_id",
+        "who",
+        "reason",
+        "came_in",
+        "request_id",
+        "when",
+        "definition_hash",
+    ]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DeedList]:
+        """The list that names the records."""
+        return DeedList
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Exact: a record's id, a request id, a transition's name."""
+        term = search_term.strip().replace("\x00", "")
+        if not term:
+            return queryset, False
+        return queryset.filter(Q(record_id=term) | Q(request_id=term) | Q(transition=term)), False
+
+    @admin.display(description=gettext_lazy("Version"), ordering="id")
+    def number(self, entry: Any) -> Any:
+        """The version it made."""
+        return format_html('<span class="lc-v">{}</span>', entry.version)
+
+    @admin.display(description=gettext_lazy("What happened"))
+    def what(self, entry: Any) -> Any:
+        """The transition, and from where to where."""
+        return happened(entry)
+
+    @admin.display(description=gettext_lazy("Record"))
+    def record(self, entry: Any) -> Any:
+        """Which record."""
+        shown = getattr(entry, "shown_record", None)
+        return shown.link if shown is not None else entry.record_id
+
+    @admin.display(description=gettext_lazy("Who"))
+    def who(self, entry: Any) -> Any:
+        """The actor."""
+        return people.who(entry, self.admin_site)
+
+    @admin.display(description=gettext_lazy("What was entered"))
+    def came_with(self, entry: Any) -> Any:
+        """Reason and input, shortened."""
+        return people.entered(entry)
+
+    @admin.display(description=gettext_lazy("Input"))
+    def came_in(self, entry: Any) -> Any:
+        """The input, whole; secrets are redacted in the row."""
+        text = json.dumps(entry.input, indent=2, ensure_ascii=False, sort_keys=True)
+        return format_html('<pre class="lc-pre">{}</pre>', text)
+
+    @admin.display(description=gettext_lazy("When"), ordering="id")
+    def when(self, entry: Any) -> Any:
+        """Time."""
+        return times.tag(entry.at)
+
+
+def happened(entry: Any) -> Any:
+    """A transition's label, and under it the way from state to state."""
+    definition = registry.find(entry.lifecycle)
+    target = parts.state_label(definition, entry.target)
+    way: Any = target
+    if entry.source:
+        way = format_html(
+            '{} <span class="lc-arrow">→</span> {}',
+            parts.state_label(definition, entry.source),
+            target,
+        )
+    return format_html(
+        '<strong>{}</strong><span class="lc-second">{}</span>',
+        parts.transition_label(definition, entry.transition),
+        way,
+    )

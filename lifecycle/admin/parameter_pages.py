@@ -1,0 +1,220 @@
+"""Parameter page: one value as a form of its type, judged by the operation alone, with the changes before it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import json
+import typing
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+from django.utils.dateparse import parse_duration
+from django.utils.duration import duration_string
+from django.utils.translation import gettext as _
+
+from lifecycle import operations
+from lifecycle.admin import times
+from lifecycle.admin.deeds import deed_label
+from lifecycle.definition import parameters as declared
+from lifecycle.definition.compiled import Definition
+from lifecycle.exceptions import LifecycleError
+from lifecycle.models import OperatorAction
+from lifecycle.operations.parameters import field_of
+from lifecycle.store import parameters
+
+VALUE, SEEN, REASON = "value", "seen", "reason"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the page has to say, or the sentence that it is done."""
+
+    done: str = ""
+    status: int = 200
+    context: dict[str, Any] = field(default_factory=dict)
+
+
+def change_parameter(request: HttpRequest, definition: Definition, name: str, using: str) -> Answer:
+    """By GET the form; by POST the change, or what is wrong with it and what was typed."""
+    if request.method != "POST":
+        return _form(definition, name, using)
+    typed, reason = request.POST.get(VALUE, ""), request.POST.get(REASON, "")
+    try:
+        expected = json.loads(request.POST.get(SEEN, ""))
+    except ValueError:
+        said = _("This page is incomplete, so nobody knows what you saw. Nothing was changed; look again.")
+        return _form(definition, name, using, typed=typed, reason=reason, problem=said, status=400)
+    facts: dict[str, Any] = {"actor": request.user, "reason": reason, "expected": expected, "using": using}
+    try:
+        if "reset" in request.POST:
+            made = operations.reset_parameter(definition, name, **facts)
+        else:
+            made = operations.set_parameter(definition, name, as_json(_hint(definition, name), typed), **facts)
+    except LifecycleError as error:
+        status = 409 if error.retryable else 400
+        return _form(definition, name, using, typed=typed, reason=reason, problem=str(error), status=status)
+    facts = {"lifecycle": definition.name, "name": name, "value": times.shown(getattr(made, name))}
+    return Answer(done=_("%(lifecycle)s: %(name)s is now %(value)s. It counts from now on.") % facts)
+
+
+def as_json(hint: Any, typed: str) -> Any:
+    """What was typed, as the JSON that the parameter's type reads; what fits none stays text and is refused there."""
+    inner, optional = _inner(hint)
+    text = typed.strip()
+    if optional and not text:
+        return None
+    if inner is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if inner is str:
+        return typed
+    if inner in (int, float):
+        return _number(text, inner)
+    if inner is dt.timedelta:
+        return _duration(text)
+    if inner is Decimal:
+        return _decimal(text)
+    if (isinstance(inner, type) and issubclass(inner, enum.Enum)) or typing.get_origin(inner) is typing.Literal:
+        values = list(typing.get_args(inner)) or [one.value for one in inner]
+        return next((value for value in values if str(value) == text), text)
+    if inner in (dt.date, dt.datetime, dt.time) or getattr(inner, "__name__", "") == "UUID":
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def as_text(hint: Any, value: Any) -> str:
+    """A value as its field shows it; `as_json` reads it back."""
+    if value is None:
+        return ""
+    if isinstance(value, dt.timedelta):
+        return str(duration_string(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
+        return json.dumps(declared.dump(value), ensure_ascii=False)
+    dumped = declared.dump(value)
+    return dumped if isinstance(dumped, str) else str(dumped)
+
+
+def _number(text: str, kind: type[Any]) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        return text
+
+
+def _decimal(text: str) -> Any:
+    try:
+        return str(Decimal(text))
+    except InvalidOperation:
+        return text
+
+
+WORDS = {"d": 86400, "h": 3600, "min": 60, "m": 60, "s": 1, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
+
+
+def _duration(text: str) -> Any:
+    """Durations as people write them: ``3 min``, ``2 d 12 h``, ``0:03:00``, ``PT3M``; a bare number is a guess."""
+    words = text.lower().split()
+    if words and len(words) % 2 == 0 and all(word in WORDS for word in words[1::2]):
+        try:
+            return sum(float(number) * WORDS[word] for number, word in zip(words[::2], words[1::2], strict=True))
+        except ValueError:
+            return text
+    if text and parse_duration(text) is not None and text.replace(".", "").isdecimal():
+        return f"{text} ({_('no unit')})"
+    return text
+
+
+def _field(definition: Definition, name: str, value: str) -> dict[str, Any]:
+    hint = _hint(definition, name)
+    inner, optional = _inner(hint)
+    choices: list[tuple[str, str]] = []
+    if inner is bool:
+        choices = [("true", _("yes")), ("false", _("no"))]
+    elif typing.get_origin(inner) is typing.Literal:
+        choices = [(str(one), str(one)) for one in typing.get_args(inner)]
+    elif isinstance(inner, type) and issubclass(inner, enum.Enum):
+        choices = [(str(one.value), str(getattr(one, "label", one.value))) for one in inner]
+    help_text = _("%(type)s.") % {"type": declared.described(inner)}
+    if inner is dt.timedelta:
+        help_text = _("A duration with its unit: 3 min, 2 d 12 h, 0:03:00 or PT3M.")
+    limits = field_of(definition, name).metadata
+    bounds = [(_("at least"), limits.get("minimum")), (_("at most"), limits.get("maximum"))]
+    told = [f"{word} {times.shown(limit)}" for word, limit in bounds if limit is not None]
+    if told:
+        help_text += " " + ", ".join(told).capitalize() + "."
+    if limits.get("help"):
+        help_text = f"{limits['help']} {help_text}"
+    if choices:
+        widget: forms.Widget = forms.Select(choices=[*([("", "—")] if optional else []), *choices])
+    else:
+        widget = forms.TextInput(attrs={"autocomplete": "off", "aria-describedby": "lc-value-help"})
+    return {"widget": widget.render(VALUE, value, attrs={"id": "lc-value"}), "help": help_text}
+
+
+def _form(
+    definition: Definition,
+    name: str,
+    using: str,
+    *,
+    typed: str | None = None,
+    reason: str = "",
+    problem: str = "",
+    status: int = 200,
+) -> Answer:
+    current = getattr(parameters.read(definition, using), name)
+    default = getattr(declared.defaults(definition), name)
+    shown = typed if typed is not None else as_text(_hint(definition, name), current)
+    rows = OperatorAction.objects.using(using).filter(
+        lifecycle=definition.name, action__in=["set_parameter", "reset_parameter"]
+    )
+    changes = [row for row in rows.order_by("-id")[:200] if row.before.get("parameter") == name][:20]
+    context = {
+        "definition": definition,
+        "name": name,
+        "field": _field(definition, name, shown),
+        "in_force": times.shown(current),
+        "declared": times.shown(default),
+        "differs": current != default,
+        "seen": json.dumps(declared.dump(current)),
+        "reason": reason,
+        "problem": problem,
+        "uses": _uses(definition),
+        "changes": [
+            {
+                "what": deed_label(row.action),
+                "before": row.before.get("before"),
+                "after": row.before.get("after"),
+                "who": row.actor_label or row.actor_id,
+                "at": times.tag(row.at),
+                "reason": row.reason,
+            }
+            for row in changes
+        ],
+    }
+    return Answer(status=status, context=context)
+
+
+def _uses(definition: Definition) -> list[str]:
+    """The timeouts and reminders that may ask for it: what a new value will be judged by."""
+    return [*definition.timeouts, *definition.reminders]
+
+
+def _hint(definition: Definition, name: str) -> Any:
+    return typing.get_type_hints(definition.parameters)[name]
+
+
+def _inner(hint: Any) -> tuple[Any, bool]:
+    """The type, and whether there may be none of it."""
+    arguments = typing.get_args(hint)
+    if type(None) in arguments:
+        rest = [one for one in arguments if one is not type(None)]
+        return (rest[0] if len(rest) == 1 else hint), True
+    return hint, False

@@ -1,0 +1,220 @@
+"""Run page: one run in all its parts, as the template shows them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+
+from lifecycle import conf
+from lifecycle.admin import namings, parts, permissions, run_offers, run_sentences, times
+from lifecycle.admin.deeds import deed_label
+from lifecycle.admin.run_sentences import Known, known
+from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """One start of the run, as a line."""
+
+    number: int
+    pip: Any
+    said: Any
+    facts: str
+    traceback: str = ""
+
+
+def context(request: HttpRequest, site: Any, run: EffectRun) -> dict[str, Any]:
+    """Everything the page says."""
+    about = known(run)
+    record = namings.named_one(run, request, site)
+    attempts = list(EffectAttempt.objects.filter(run_id=run.pk).order_by("id"))
+    actions = list(OperatorAction.objects.filter(run_id=run.pk).order_by("-id")[:50])
+    made = run_offers.offers(run, record)
+    return {
+        "title": _("Effect run"),
+        "subtitle": f"{_('Run %(n)s') % {'n': run.pk}} · {run.effect}",
+        "run": run,
+        "seen": stamp(run),
+        "record": record,
+        "record_state": parts.state_badge(record.definition, record.state)
+        if record.definition is not None and record.state
+        else "",
+        "notice": _notice(run, record),
+        "badges": [parts.run_badge(run, "is-large"), parts.follow_up_badge(run, "is-large")],
+        "facts": _facts(run, about, record, site),
+        "attempts_title": _attempts_title(run),
+        "starts": _starts(run, attempts),
+        "result": _pretty(run.result),
+        "checkpoint": _pretty(run.checkpoint),
+        "details": _pretty(run.error_details),
+        "follow_up": _follow_up(run, about),
+        "offers": made,
+        "force_offered": any(offer.force and offer.open for offer in made),
+        "primary": next((offer.name for offer in made if offer.open and not offer.force and not offer.tone), ""),
+        "actions": [
+            {
+                "what": deed_label(row.action),
+                "who": row.actor_label or row.actor_id,
+                "at": times.tag(row.at),
+                "reason": row.reason,
+                "forced": row.forced,
+            }
+            for row in actions
+        ],
+        "history_url": reverse(f"{site.name}:lifecycle_effectrun_history", args=[run.pk]),
+        "operate": permissions.OPERATE,
+    }
+
+
+def stamp(run: EffectRun) -> str:
+    """What a decision about a run is made on: it changes whenever the run does."""
+    return f"{run.status}.{run.fence}.{run.attempts}.{run.crashes}.{run.follow_up}.{run.follow_up_tries}"
+
+
+def _notice(run: EffectRun, record: Any) -> dict[str, Any] | None:
+    said = run_sentences.notice(run, record.label, record.state_label)
+    if said is None:
+        return None
+    tone, head, body = said
+    icons = {"waiting": "glass", "danger": "warn", "progress": "half"}
+    return {"tone": tone, "head": head, "body": body, "icon": parts.icon(icons[tone])}
+
+
+def _facts(run: EffectRun, about: Known, record: Any, site: Any) -> list[tuple[str, Any]]:
+    entry = run.entry
+    entry_url = reverse(f"{site.name}:lifecycle_transitionlog_change", args=[entry.pk])
+    owed_by = _("version %(version)s, %(name)s, by %(who)s at %(time)s") % {
+        "version": entry.version,
+        "name": parts.transition_label(about.definition, entry.transition),
+        "who": entry.actor_label or entry.actor_id or entry.get_actor_kind_display(),
+        "time": times.written(entry.at),
+    }
+    ago = _("%(length)s ago") % {"length": times.since(run.created_at)}
+    owed_since = format_html("{}, {}", times.tag(run.created_at), ago)
+    if run.finished_at is not None:
+        owed_since = format_html("{}; {} {}", owed_since, _("finished"), times.tag(run.finished_at))
+    facts: list[tuple[str, Any]] = [
+        (_("Lifecycle"), run.lifecycle),
+        (_("Owed by"), format_html('<a href="{}">{}</a>', entry_url, owed_by)),
+        (_("Owed since"), owed_since),
+    ]
+    if run.reminder:
+        facts.append((_("Reminder"), run.reminder))
+    if run.stay_version is not None:
+        facts.append((_("Belongs to the stay"), _stay(run, record)))
+    if run.status == RunStatus.QUEUED:
+        facts.append((_("Starts"), times.tag(run.available_at)))
+    if run.leased_by:
+        until = _("%(worker)s until %(time)s") % {"worker": run.leased_by, "time": times.written(run.lease_until)}
+        facts.append((_("Leased by"), until))
+    key = format_html("<code>{}</code>, {}", run.idempotency_key, _("the same for every attempt"))
+    facts += [(_("Idempotency key"), key), (_("Queue"), run.queue)]
+    return facts
+
+
+def _stay(run: EffectRun, record: Any) -> str:
+    said = _("version %(version)s") % {"version": run.stay_version}
+    if record.version is None:
+        return said
+    if record.version == run.stay_version:
+        return _("%(stay)s, which still lasts") % {"stay": said}
+    return _("%(stay)s, which is over: the record is at version %(now)s") % {"stay": said, "now": record.version}
+
+
+def _attempts_title(run: EffectRun) -> str:
+    used = run.attempts + (1 if run.status == RunStatus.RUNNING else 0)
+    said = _("Attempts: %(n)s of %(most)s") % {"n": used, "most": max(run.max_attempts, used)}
+    if run.crashes:
+        said += " · " + _("crashes: %(n)s of %(most)s") % {"n": run.crashes, "most": run.max_crashes}
+    return said
+
+
+def _starts(run: EffectRun, attempts: list[EffectAttempt]) -> list[Start]:
+    starts = [
+        Start(
+            number=one.number,
+            pip=parts.drawn(["crash" if one.ending == EffectAttempt.Ending.CRASHED else "bad"]),
+            said=format_html('<span class="lc-err">{}</span>', _what_ended(one)),
+            facts=_start_facts(one.ended_at, one.started_at, one.worker),
+            traceback=one.traceback,
+        )
+        for one in attempts
+    ]
+    if run.status == RunStatus.SUCCEEDED:
+        # A start that simply succeeded leaves no row of its own: the run's says enough.
+        starts.append(
+            Start(
+                number=run.attempts + run.crashes or 1,
+                pip=parts.drawn(["good"]),
+                said=_("succeeded"),
+                facts=_start_facts(run.finished_at, run.started_at, ""),
+            )
+        )
+    elif run.status == RunStatus.RUNNING:
+        starts.append(
+            Start(
+                number=run.attempts + run.crashes + 1,
+                pip=parts.drawn(["run"]),
+                said=_("running"),
+                facts=_start_facts(run.started_at, None, run.leased_by),
+            )
+        )
+    return starts[::-1]
+
+
+def _what_ended(one: EffectAttempt) -> str:
+    if one.ending == EffectAttempt.Ending.CRASHED:
+        return _("never reported back (worker lost)")
+    if one.ending == EffectAttempt.Ending.TIMED_OUT:
+        return _("timed out")
+    return run_sentences.cut(one.error, 300) or one.error_code or one.error_kind
+
+
+def _start_facts(at: Any, started: Any, worker: str) -> str:
+    facts = [times.written(at)] if at else []
+    if at and started and at >= started:
+        facts.append(times.spoken(at - started))
+    if worker:
+        facts.append(worker)
+    return " · ".join(facts)
+
+
+def _follow_up(run: EffectRun, about: Known) -> list[tuple[str, Any]]:
+    if run.follow_up == FollowUp.NONE:
+        return []
+    rows: list[tuple[str, Any]] = []
+    edge, definition = about.follow_up, about.definition
+    if edge is not None and definition is not None:
+        sources = _(" or ").join(parts.state_label(definition, one) for one in definition.states if one in edge.sources)
+        way = f"{sources} {parts.to_state(definition, edge.targets)}"
+        rows.append((_("Fires"), format_html("<strong>{}</strong>: {}", edge.label, way)))
+        with_ = ", ".join(run.result) if run.outcome == "succeeded" and isinstance(run.result, dict) else ""
+        if with_:
+            rows.append((_("With"), _("%(keys)s from the result") % {"keys": with_}))
+    rows.append((_("Status"), parts.follow_up_badge(run)))
+    if run.follow_up_error:
+        title = _("Dropped because") if run.follow_up == FollowUp.DROPPED else _("Refused by")
+        rows.append(
+            (title, parts.reason_list([(run_sentences.cut(run_sentences.plain(run.follow_up_error), 500), "")]))
+        )
+    if run.follow_up_tries:
+        most = conf.options().follow_up_tries
+        rows.append((_("Tries"), _("%(n)s of %(most)s") % {"n": run.follow_up_tries, "most": most}))
+    if run.follow_up == FollowUp.PENDING and run.follow_up_due_at is not None:
+        rule = _("by itself; waits double, up to %(most)s") % {"most": times.spoken(conf.options().follow_up_maximum)}
+        rows.append((_("Next try"), format_html("<strong>{}</strong> {}", times.tag(run.follow_up_due_at), rule)))
+    if run.follow_up == FollowUp.ABANDONED:
+        rows.append((_("Next try"), _("none by itself; it is kept until a person continues it")))
+    return rows
+
+
+def _pretty(value: Any) -> str:
+    if value in (None, {}, []):
+        return ""
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)

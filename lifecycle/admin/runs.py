@@ -1,0 +1,318 @@
+"""EffectRunAdmin: what is owed, what needs a person, and what a person may do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from lifecycle import operations
+from lifecycle.admin import namings, parts, permissions, run_filters, run_offers, run_page, run_sentences, times
+from lifecycle.admin.readonly import MOST_ROWS, ForceForm, ReadOnlyAdmin
+from lifecycle.admin.reports import ReportRow, refusal_of
+from lifecycle.exceptions import InvalidInput, LifecycleError
+from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
+from lifecycle.operations.deeds import checked_reason
+
+# Abandoned, waiting, dead, failed, then the rest: the rows that need a person come first.
+URGENCY = Case(
+    When(follow_up=FollowUp.ABANDONED, then=Value(0)),
+    When(follow_up=FollowUp.PENDING, then=Value(1)),
+    When(status=RunStatus.DEAD, then=Value(2)),
+    When(status=RunStatus.FAILED, then=Value(3)),
+    default=Value(4),
+    output_field=IntegerField(),
+)
+
+Deed = Callable[..., Any]
+DEEDS: dict[str, Deed] = {
+    run_offers.RETRY: operations.retry_run,
+    run_offers.CONTINUE: operations.continue_run,
+    run_offers.CANCEL: operations.cancel_run,
+}
+FORCEABLE = (run_offers.RETRY, run_offers.CANCEL)
+
+
+class RunList(ChangeList):
+    """The list with everything its columns say about the page's rows, in a number of queries that never grows."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Reads the page, then what belongs to its rows."""
+        super().get_results(request)
+        runs: list[Any] = list(self.result_list)
+        named = namings.named(runs, request, self.model_admin.admin_site)
+        ids = [run.pk for run in runs]
+        attempts: dict[int, list[EffectAttempt]] = {}
+        for attempt in EffectAttempt.objects.filter(run_id__in=ids).defer("traceback").order_by("id"):
+            attempts.setdefault(attempt.run_id, []).append(attempt)
+        cancels = {row.run_id: row for row in OperatorAction.objects.filter(run_id__in=ids, action="cancel")}
+        for run in runs:
+            run.shown_record = named.get((run.lifecycle, run.record_id))
+            run.shown_attempts = attempts.get(run.pk, [])
+            run.shown_cancel = cancels.get(run.pk)
+        self.result_list = runs
+
+
+@admin.register(EffectRun)
+class EffectRunAdmin(ReadOnlyAdmin):
+    list_display = ["run", "record", "state", "tries", "owed_for", "what"]
+    list_display_links = ["run"]
+    list_filter = [
+        run_filters.StatusFilter,
+        run_filters.FollowUpFilter,
+        run_filters.AgeFilter,
+        run_filters.LifecycleFilter,
+        run_filters.EffectFilter,
+    ]
+    show_facets = admin.ShowFacets.ALWAYS
+    show_full_result_count = False
+    search_fields = ["record_id"]
+    search_help_text = gettext_lazy("Record, run number or error code")
+    action_form = ForceForm
+    actions = ["retry_runs", "continue_runs", "cancel_runs"]
+    change_list_template = "admin/lifecycle/runs.html"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """The list that reads what its columns say."""
+        return RunList
+
+    def get_ordering(self, request: HttpRequest) -> list[Any]:
+        """What needs a person first, then the newest."""
+        return [URGENCY.asc(), "-id"]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Exact: a record's id, a run's number (also ``#12``) or an error's code; each has an index or is short."""
+        term = search_term.strip().replace("\x00", "")
+        if not term:
+            return queryset, False
+        wanted = Q(record_id=term) | Q(error_code__iexact=term)
+        number = term.removeprefix("#")
+        if number.isdecimal() and len(number) < 19:
+            wanted |= Q(pk=int(number))
+        return queryset.filter(wanted), False
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """The list under the sentence that says what needs a person."""
+        context = {"strip": self._strip(request), **(extra_context or {})}
+        return super().changelist_view(request, context)
+
+    # Columns ----------------------------------------------------------------------------------------
+
+    @admin.display(description=gettext_lazy("Run"))
+    def run(self, run: Any) -> Any:
+        """Its number and effect."""
+        return format_html('<strong>{}</strong><span class="lc-second">{}</span>', run.pk, run.effect)
+
+    @admin.display(description=gettext_lazy("Record"))
+    def record(self, run: Any) -> Any:
+        """The record, and where it is now."""
+        shown = run.shown_record
+        return format_html(
+            '{}<span class="lc-second">{}</span>',
+            shown.link if shown else run.record_id,
+            shown.state_label if shown else "",
+        )
+
+    @admin.display(description=gettext_lazy("Status"), ordering="status")
+    def state(self, run: Any) -> Any:
+        """Status and follow-up; of the latter only where there is one."""
+        follow_up = parts.follow_up_badge(run)
+        return format_html(
+            "{}{}",
+            parts.run_badge(run),
+            format_html('<span class="lc-follow">{}</span>', follow_up) if follow_up else "",
+        )
+
+    @admin.display(description=gettext_lazy("Attempts"), ordering="attempts")
+    def tries(self, run: Any) -> Any:
+        """Shapes over words."""
+        return format_html(
+            '<span class="lc-nowrap">{}<span class="lc-second">{}</span></span>',
+            parts.pips(run, run.shown_attempts),
+            parts.attempts_in_words(run),
+        )
+
+    @admin.display(description=gettext_lazy("Owed for"), ordering="created_at")
+    def owed_for(self, run: Any) -> Any:
+        """How long ago it was owed."""
+        return format_html('<span class="lc-nowrap">{}</span>', times.since(run.created_at))
+
+    @admin.display(description=gettext_lazy("What happened, what comes next"))
+    def what(self, run: Any) -> Any:
+        """One or two sentences."""
+        said = run_sentences.line(run, run.shown_cancel)
+        return format_html('<span class="lc-what">{}</span><span class="lc-second">{}</span>', said.happened, said.next)
+
+    def _strip(self, request: HttpRequest) -> Any:
+        counts = EffectRun.objects.aggregate(
+            all=Count("id", filter=run_filters.NEEDS_A_PERSON),
+            abandoned=Count("id", filter=Q(follow_up=FollowUp.ABANDONED)),
+            dead=Count("id", filter=Q(status=RunStatus.DEAD)),
+            failed=Count("id", filter=Q(status=RunStatus.FAILED)),
+            waiting=Count("id", filter=Q(follow_up=FollowUp.PENDING)),
+        )
+        if not counts["all"]:
+            return format_html("{} {}", parts.icon("check"), _("Nothing needs a person."))
+        abandoned, dead, failed, waiting = (counts[name] for name in ("abandoned", "dead", "failed", "waiting"))
+        texts = [
+            (
+                abandoned,
+                "follow_up=abandoned",
+                ngettext("%d follow-up abandoned", "%d follow-ups abandoned", abandoned),
+            ),
+            (dead, "status=dead", ngettext("%d dead", "%d dead", dead)),
+            (failed, "status=failed", ngettext("%d failed", "%d failed", failed)),
+            (waiting, "follow_up=pending", ngettext("%d follow-up waiting", "%d follow-ups waiting", waiting)),
+        ]
+        links = ((query, text % count) for count, query, text in texts if count)
+        return format_html(
+            '<strong><a href="?status=attention">{}</a></strong> {}',
+            ngettext("%d needs a person:", "%d need a person:", counts["all"]) % counts["all"],
+            format_html_join(" ", '<a href="?{}">{}</a>', links),
+        )
+
+    # Bulk -------------------------------------------------------------------------------------------
+
+    @admin.action(description=gettext_lazy("Retry"), permissions=["operate"])
+    def retry_runs(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Runs the chosen ones again."""
+        return self._bulk(request, queryset, run_offers.RETRY)
+
+    @admin.action(description=gettext_lazy("Continue follow-up"), permissions=["operate"])
+    def continue_runs(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Tries the follow-ups of the chosen ones."""
+        return self._bulk(request, queryset, run_offers.CONTINUE)
+
+    @admin.action(description=gettext_lazy("Cancel"), permissions=["operate"])
+    def cancel_runs(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Ends the chosen ones."""
+        return self._bulk(request, queryset, run_offers.CANCEL)
+
+    def _bulk(self, request: HttpRequest, queryset: QuerySet[Any], name: str) -> HttpResponse | None:
+        if not permissions.may_operate(request.user):
+            raise PermissionDenied
+        force = name in FORCEABLE and bool(request.POST.get("force"))
+        try:
+            reason = checked_reason(request.POST.get("reason", ""), force=force)
+        except InvalidInput as error:
+            self.message_user(request, _("Nothing was done. %(why)s") % {"why": error}, messages.ERROR)
+            return None
+        runs = list(queryset.order_by("id")[: MOST_ROWS + 1])
+        if len(runs) > MOST_ROWS:
+            self.message_user(
+                request,
+                _("Nothing was done. Choose at most %(most)s rows at once.") % {"most": MOST_ROWS},
+                messages.ERROR,
+            )
+            return None
+        named = namings.named(runs, request, self.admin_site)
+        rows = [self._one(request, run, name, reason, force, named.get((run.lifecycle, run.record_id))) for run in runs]
+        rows += [
+            ReportRow(
+                name=_("Run %(n)s") % {"n": key},
+                done=False,
+                why=parts.reason_list([(_("It is not among the runs you see."), "")]),
+            )
+            for key in self.missing(request, queryset)
+        ]
+        titles = {
+            run_offers.RETRY: _("Retry: what became of each run"),
+            run_offers.CONTINUE: _("Continue: what became of each run"),
+            run_offers.CANCEL: _("Cancel: what became of each run"),
+        }
+        return self.report(request, titles[name], rows, reason=reason)
+
+    def _one(
+        self, request: HttpRequest, run: Any, name: str, reason: str, force: bool, record: Any
+    ) -> ReportRow:  # fmt: skip
+        title = format_html("{} · {} · {}", run.pk, run.effect, record.label if record else run.record_id)
+        url = reverse(f"{self.admin_site.name}:lifecycle_effectrun_change", args=[run.pk])
+        try:
+            fresh = self.operate(request, run, name, reason=reason, force=force)
+        except LifecycleError as error:
+            return ReportRow(name=title, url=url, done=False, why=refusal_of(error))
+        return ReportRow(name=title, url=url, done=True, said=done(name, fresh))
+
+    def operate(self, request: HttpRequest, run: Any, name: str, *, reason: str, force: bool) -> EffectRun:
+        """One deed about one run; the operations write its audit row, this the admin's own log.
+
+        Raises:
+            LifecycleError: it is refused; nothing changed.
+        """
+        forced = {"force": force} if name in FORCEABLE else {}
+        fresh: EffectRun = DEEDS[name](run, actor=request.user, reason=reason, **forced)
+        said = done(name, fresh)
+        self.log_change(request, fresh, f"{said} {reason}".strip() + (f" ({_('forced')})" if force and forced else ""))
+        return fresh
+
+    # One run ----------------------------------------------------------------------------------------
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """One run's page; by POST one deed about it."""
+        run = self.get_object(request, object_id)
+        if run is None:
+            return self.gone(request, object_id)
+        if not self.has_view_permission(request, run):
+            raise PermissionDenied
+        if request.method == "POST":
+            return self._operated(request, run)
+        return self._page(request, run)
+
+    def _operated(self, request: HttpRequest, run: Any) -> HttpResponse:
+        name = request.POST.get("deed", "")
+        if not permissions.may_operate(request.user) or name not in DEEDS:
+            raise PermissionDenied
+        reason, force = request.POST.get("reason", ""), bool(request.POST.get("force"))
+        typed = {"reason": reason, "force": force}
+        if request.POST.get("seen") != run_page.stamp(run):
+            changed = _("This run changed since the page was drawn. Nothing was done; this is how it is now.")
+            return self._page(request, run, refusal=(changed, ""), typed=typed, status=409)
+        try:
+            fresh = self.operate(request, run, name, reason=reason, force=force)
+        except LifecycleError as error:
+            fresh = self.get_object(request, str(run.pk)) or run
+            title = _("Nothing was done.") if name != run_offers.CONTINUE else _("The follow-up was refused.")
+            status = 400 if isinstance(error, InvalidInput) else 409
+            return self._page(request, fresh, refusal=(title, refusal_of(error)), typed=typed, status=status)
+        self.message_user(request, done(name, fresh), messages.SUCCESS)
+        return HttpResponseRedirect(request.path)
+
+    def _page(
+        self, request: HttpRequest, run: Any, *, refusal: Any = None, typed: Any = None, status: int = 200
+    ) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            **run_page.context(request, self.admin_site, run),
+            "opts": self.opts,
+            "media": self.media,
+            "refusal": refusal,
+            "typed": typed or {},
+            "may_operate": permissions.may_operate(request.user),
+        }
+        return TemplateResponse(request, "admin/lifecycle/run.html", context, status=status)
+
+
+def done(name: str, run: EffectRun) -> str:
+    """What a deed has come to, as a sentence."""
+    about = run_sentences.known(run)
+    if name == run_offers.RETRY:
+        return _("Run %(n)s is queued again.") % {"n": run.pk}
+    if name == run_offers.CANCEL:
+        return _("Run %(n)s is cancelled.") % {"n": run.pk}
+    if run.follow_up == FollowUp.APPLIED:
+        return _("Run %(n)s: “%(name)s” was fired.") % {"n": run.pk, "name": about.follow_up_label}
+    return _("Run %(n)s: the follow-up was dropped, the record had moved on.") % {"n": run.pk}
