@@ -13,7 +13,7 @@ from lifecycle.exceptions import LeaseLost
 from lifecycle.execution import attempts, crashes
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
-from lifecycle.operations import cancel_run
+from lifecycle.operations import cancel_run, retry_run
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims, outcomes
 from lifecycle.store.claims import ClaimedRun, Wanted
@@ -163,3 +163,86 @@ def test_a_heartbeat_of_a_lost_run_tells_the_effect_and_ends_it(behave: dict[str
 
     assert reached == []
     assert EffectRun.objects.get(pk=held.id).checkpoint is None
+
+
+# Those who take a run from its worker -----------------------------------------------------------
+
+
+def taken_for_a_retry(held: ClaimedRun) -> None:
+    retry_run(EffectRun.objects.get(pk=held.id), actor=SYSTEM, reason="it hangs", force=True)
+
+
+@pytest.mark.parametrize("event", [swept, cancelled, taken_for_a_retry], ids=lambda event: event.__name__)
+def test_whoever_takes_a_run_from_its_worker_takes_the_fence_with_it(event: Callable[[ClaimedRun], None]) -> None:
+    """Not the status alone: a run that comes back to running must not look like the old one to the old worker."""
+    queue_run()
+    held = claim()
+
+    event(held)
+
+    assert EffectRun.objects.get(pk=held.id).fence > held.fence
+
+
+def test_a_sweep_leaves_a_run_alone_that_was_claimed_again_since_it_looked() -> None:
+    """dbos/dbos-transact-py #742: the fence it read is gone, and that decides, even if the new lease is over too."""
+    queue_run()
+    reclaimed_by = claim()
+    expire(reclaimed_by)
+    seen = EffectRun.objects.get(pk=reclaimed_by.id)
+    reclaimed(reclaimed_by)
+    expire(reclaimed_by)
+    before = facts(seen)
+
+    assert not outcomes.crash(seen, Crash(available_at=later(), error="x"), clock.now(), USING)
+
+    assert facts(seen) == before
+    assert EffectAttempt.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"), [(None, "held"), (finished, "recorded"), (reclaimed, "lost"), (deleted, "lost")]
+)
+def test_a_worker_that_asks_after_a_lost_answer_recognises_its_own_start_only(
+    event: Callable[[ClaimedRun], None] | None, expected: str
+) -> None:
+    queue_run()
+    held = claim()
+    if event is not None:
+        event(held)
+
+    assert outcomes.standing(held, USING) == expected
+
+
+SETTLINGS: dict[str, Callable[[int], bool]] = {
+    "applied": lambda run_id: outcomes.follow_up_applied(run_id, clock.now(), USING),
+    "dropped": lambda run_id: outcomes.follow_up_dropped(run_id, "x", clock.now(), USING),
+    "none": lambda run_id: outcomes.follow_up_none(run_id, clock.now(), USING),
+    "postponed": lambda run_id: outcomes.follow_up_postponed(run_id, later(), "x", clock.now(), USING, refused=True),
+    "abandoned": lambda run_id: outcomes.follow_up_abandoned(run_id, "x", clock.now(), USING),
+}
+
+
+@pytest.mark.parametrize("settled", ["none", "applied", "dropped"])
+@pytest.mark.parametrize("write", SETTLINGS)
+def test_a_follow_up_that_is_settled_is_not_settled_again(write: str, settled: str) -> None:
+    run = queue_run(status="succeeded", outcome="succeeded", follow_up=settled)
+    before = facts(run)
+
+    assert not SETTLINGS[write](run.pk)
+
+    assert facts(run) == before
+
+
+@pytest.mark.parametrize("write", SETTLINGS)
+def test_a_follow_up_that_waits_is_settled(write: str) -> None:
+    run = queue_run(status="succeeded", outcome="succeeded", follow_up="pending")
+
+    assert SETTLINGS[write](run.pk)
+
+    assert facts(run)["follow_up"] == {"postponed": "pending"}.get(write, write)
+
+
+def test_a_follow_up_that_was_settled_is_not_found_for_another_try() -> None:
+    run = queue_run(status="succeeded", outcome="succeeded", follow_up="applied")
+
+    assert outcomes.lock_follow_up(run.pk, USING, ["pending", "abandoned"]) is None
