@@ -9,14 +9,14 @@ from django.utils.translation import gettext as _
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
-def spoken(length: dt.timedelta) -> str:
-    """``2 d 2 h``, ``1 min 16 s``, ``3 s``; nothing is shorter than 0 s."""
+def spoken(length: dt.timedelta, units: int = 2) -> str:
+    """``2 d 2 h``, ``1 min 16 s``, ``3 s``; nothing is shorter than 0 s. One unit if so wanted."""
     left = max(int(length.total_seconds()), 0)
     for place, (size, name) in enumerate(UNITS):
         if left >= size:
             first, rest = divmod(left, size)
             parts = [f"{first} {_(name)}"]
-            if place + 1 < len(UNITS):
+            if units > 1 and place + 1 < len(UNITS):
                 smaller, next_name = UNITS[place + 1]
                 if rest // smaller:
                     parts.append(f"{rest // smaller} {_(next_name)}")

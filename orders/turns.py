@@ -9,12 +9,13 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from lifecycle.models import EffectRun
-from orders.durations import countdown
 from orders.expiry import Expiry
 from orders.models import Order
 
 S = Order.Status
 
+# Follow-ups that wait for somebody.
+STUCK = ("pending", "abandoned")
 SOON = dt.timedelta(seconds=30)
 
 
@@ -26,16 +27,21 @@ class Turn:
     who: Any
     tone: str
     icon: str
+    left: dt.timedelta | None = None  # what the clock in ``what`` shows, where there is one
 
 
 def of(order: Order, expiry: Expiry | None, run: EffectRun | None) -> Turn | None:
     """The next thing; None when there is nothing more to do."""
-    if run is not None and run.follow_up in ("pending", "abandoned"):
-        return Turn(what=_("Work done, follow-up refused"), who=_("an operator"), tone="danger", icon="warn")
+    if run is not None and run.follow_up in STUCK:
+        refunded = run.effect == "orders.refund"
+        what: Any = _("Refund done, follow-up refused") if refunded else _("Done, follow-up refused")
+        return Turn(what=what, who=_("an operator"), tone="danger", icon="warn")
+    if run is not None and run.status == "dead":
+        what = _("%(effect)s was given up") % {"effect": short(run.effect)}
+        return Turn(what=what, who=_("an operator"), tone="danger", icon="bolt")
     if expiry is not None:
         tone = "danger" if expiry.left < SOON else "waiting"
-        what = _("Expires in %(left)s") % {"left": countdown(expiry.left)}
-        return Turn(what=what, who=_("the customer"), tone=tone, icon="clock")
+        return Turn(what=_("Expires in %(left)s"), who=_("the customer"), tone=tone, icon="clock", left=expiry.left)
     if order.status in (S.CREATING_CHECKOUT, S.REFUNDING) and run is not None:
         return Turn(what=working(run), who=_("the system"), tone="progress", icon="half")
     return FIXED.get(order.status)
@@ -47,6 +53,16 @@ FIXED = {
     S.REFUND_NEEDS_ATTENTION: Turn(what=_("Retry the refund"), who=_("you"), tone="danger", icon="undo"),
     S.CREATING_CHECKOUT: Turn(what=_("Creating the checkout"), who=_("the system"), tone="progress", icon="half"),
     S.REFUNDING: Turn(what=_("Refunding"), who=_("the system"), tone="progress", icon="half"),
+}
+
+# What the card beside the title says about a stay without a limit.
+STANDING = {
+    S.DRAFT: _("in Draft, waiting for Pay"),
+    S.CREATING_CHECKOUT: _("in Creating checkout, the provider is asked"),
+    S.PAID: _("in Paid, waiting to be shipped"),
+    S.CANCELLED: _("in Cancelled, nothing more is expected"),
+    S.REFUNDING: _("in Refunding, the provider is asked"),
+    S.REFUND_NEEDS_ATTENTION: _("in Refund needs attention, waiting for a person"),
 }
 
 # What an order waits for besides the people who look at it: who, and what then.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -17,23 +19,28 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.cache import get_conditional_response
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from lifecycle.exceptions import Conflict, InvalidInput, Refused, RequestReused
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create
-from orders import console, expiry, turns
-from orders.durations import spoken
+from orders import conflicts, console, expiry, fingerprints, pages, turns
 from orders.forms import NewOrderForm
 from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 from orders.models import Order, StrayPayment
+from orders.pages import Notice
 from orders.payments import ProviderRefused, ProviderUnavailable
 
 S = Order.Status
 
-OPEN = [state for state in S if state not in (S.CANCELLED, S.FULFILLED, S.REFUNDED)]
+CLOSED = (S.CANCELLED, S.FULFILLED, S.REFUNDED)
+OPEN = [state for state in S if state not in CLOSED]
 PER_PAGE = 25
+TO_SHIP_SHOWN = 10
+LATE = timedelta(days=1)  # who has paid waits no longer for the parcel to leave
 NOT_INPUT = frozenset({"csrfmiddlewaretoken", "version", "request_id"})
 
 
@@ -57,10 +64,15 @@ def staff(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Orders by state, what is to ship, and whose turn each is."""
-    counts: dict[str, int] = dict(Order.objects.order_by().values_list("status").annotate(Count("pk")))
     shown = request.GET.get("state", "open")
     if shown not in ("all", "open", *S.values):
         raise Http404
+    etag = fingerprints.of_list(request.user)
+    return _unchanged(request, etag) or _with_tag(_list(request, shown, etag), etag)
+
+
+def _list(request: HttpRequest, shown: str, etag: str) -> HttpResponse:
+    counts: dict[str, int] = dict(Order.objects.order_by().values_list("status").annotate(Count("pk")))
     found = Order.objects.all()
     if shown == "open":
         found = found.filter(status__in=OPEN)
@@ -68,6 +80,7 @@ def index(request: HttpRequest) -> HttpResponse:
         found = found.filter(status=shown)
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
     now = timezone.now()
+    to_ship = Order.objects.filter(status=S.PAID).order_by("status_changed_at", "pk")[:TO_SHIP_SHOWN]
     return render(
         request,
         "orders/list.html",
@@ -78,9 +91,13 @@ def index(request: HttpRequest) -> HttpResponse:
             "chips": _chips(counts),
             "open_count": sum(counts.get(state, 0) for state in OPEN),
             "refunds_count": counts.get(S.REFUND_NEEDS_ATTENTION, 0),
-            "to_ship": Order.objects.filter(status=S.PAID).order_by("status_changed_at", "pk")[:10],
+            "stuck_count": _stuck(),
+            "to_ship": [(order, now - (order.status_changed_at or order.created_at) > LATE) for order in to_ship],
+            "to_ship_shown": TO_SHIP_SHOWN,
+            "to_ship_count": counts.get(S.PAID, 0),
+            "etag": etag,
             "now": now,
-            **_everywhere("to_ship" if shown == S.PAID else "list"),
+            "here": "to_ship" if shown == S.PAID else "list",
         },
     )
 
@@ -107,16 +124,33 @@ def _rows(orders: list[Order], now: Any) -> list[Row]:
     ]
 
 
+def _stuck() -> int:
+    """Orders whose work was done or given up, and that nobody but an operator can move on."""
+    waiting = EffectRun.objects.filter(lifecycle=OrderLifecycle.definition.name, follow_up__in=turns.STUCK)
+    return waiting.order_by().values("record_id").distinct().count()
+
+
 def _chips(counts: Mapping[str, int]) -> list[tuple[str, Any, int]]:
     chips: list[tuple[str, Any, int]] = [
         ("all", _("All"), sum(counts.values())),
         ("open", _("Open"), sum(counts.get(state, 0) for state in OPEN)),
     ]
-    return chips + [(value, label, counts.get(value, 0)) for value, label in S.choices]
+    return chips + [(state.value, state.label, counts.get(state.value, 0)) for state in (*OPEN, *CLOSED)]
 
 
-def _everywhere(here: str = "") -> dict[str, Any]:
-    return {"here": here, "to_ship_count": Order.objects.filter(status=S.PAID).count()}
+def _unchanged(request: HttpRequest, etag: str | None) -> HttpResponse | None:
+    """304 when the reader has this page already; a page with something to say is always sent."""
+    if etag is None or len(messages.get_messages(request)):
+        return None
+    answer = get_conditional_response(request, etag=etag)
+    return answer if answer is not None and answer.status_code == 304 else None
+
+
+def _with_tag(response: HttpResponse, etag: str | None) -> HttpResponse:
+    if etag is not None:
+        response.headers["ETag"] = etag
+    response.headers["Cache-Control"] = "private, no-cache"
+    return response
 
 
 # A new order ------------------------------------------------------------------------------------
@@ -144,7 +178,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "orders/new.html",
-        {"form": form, "request_id": _new_request_id(), **_everywhere("new")},
+        {"form": form, "request_id": _new_request_id(), "to_ship_count": _to_ship_count(), "here": "new"},
         status=400 if form.errors else 200,
     )
 
@@ -152,34 +186,38 @@ def new(request: HttpRequest) -> HttpResponse:
 # One order --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notice:
-    """What became of a click that did nothing, and what had been typed."""
-
-    title: str
-    sentences: list[str]
-    typed: list[tuple[Any, Any]]
-    tone: str = "waiting"
-
-
 @staff
 @require_safe
 def detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Where the order is, what can be done, what happened, what is owed."""
-    return _page(request, get_object_or_404(Order, pk=pk))
+    etag = _fingerprint(pk, request)
+    return _unchanged(request, etag) or _with_tag(_page(request, _order(pk), etag=etag), etag)
+
+
+@staff
+@require_safe
+def provider_card(request: HttpRequest, pk: int) -> HttpResponse:
+    """The provider's card alone: what is outside our system changes without telling us."""
+    order = _order(pk)
+    card = console.card(order)
+    etag = f'W/"{hashlib.sha256(repr((card, order.pk, get_language())).encode()).hexdigest()[:24]}"'
+    return _unchanged(request, etag) or _with_tag(
+        render(request, "orders/provider.html", {"order": order, "card": card}), etag
+    )
 
 
 @staff
 @require_POST
 def fire(request: HttpRequest, pk: int, transition: str) -> HttpResponse:
     """Fires a transition for the person who clicked, on the version they were looking at."""
-    order = get_object_or_404(Order, pk=pk)
+    order = _order(pk)
     edge = OrderLifecycle.definition.transitions.get(transition)
     version = _whole(request.POST.get("version"))
     if edge is None or not edge.manual or version is None:
         raise Http404
     given = {name: str(value) for name, value in request.POST.items() if name not in NOT_INPUT}
     typed = _typed(edge.form, given)
+    again = {transition: edge.form(initial=given)} if edge.form and typed else {}
     try:
         order.lifecycle.fire(
             transition,
@@ -190,16 +228,21 @@ def fire(request: HttpRequest, pk: int, transition: str) -> HttpResponse:
             manual=True,
         )
     except (Conflict, RequestReused):
-        return _page(request, order, notice=_someone_else(order, version, typed), status=409)
+        told = conflicts.sentences(order, version, request.user)
+        if typed:
+            told.append(_("Nothing you entered was saved:"))
+        notice = Notice(title=_("Handled by someone else, please look again."), sentences=told, typed=typed)
+        return _page(request, order, notice=notice, bound=again, status=409)
     except InvalidInput as error:
         bound = edge.form(given) if edge.form else None
         sentences = [] if bound is not None and bound.errors else [str(problem) for problem in error.problems]
-        notice = Notice(title=_("Please correct what is marked."), sentences=sentences, typed=[], tone="danger")
+        notice = Notice(title=_("Please correct what is marked."), sentences=sentences, tone="danger")
         return _page(request, order, notice=notice, bound={transition: bound}, status=400)
     except Refused as error:
         sentences = [str(refusal.message) for refusal in error.refusals]
         notice = Notice(title=_("Not done."), sentences=sentences, typed=typed, tone="danger")
-        return _page(request, order, notice=notice, status=403 if isinstance(error, PermissionDenied) else 409)
+        status = 403 if isinstance(error, PermissionDenied) else 409
+        return _page(request, order, notice=notice, bound=again, status=status)
     return redirect(order)
 
 
@@ -221,7 +264,7 @@ def retry_stray_refund(request: HttpRequest, pk: int, stray: int) -> HttpRespons
 @require_POST
 def provider(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     """Presses one of the provider's buttons for the demo: pay, decline, hold, deliver."""
-    order = get_object_or_404(Order, pk=pk)
+    order = _order(pk)
     press = BUTTONS.get(what)
     if press is None:
         raise Http404
@@ -237,7 +280,7 @@ def _pay(order: Order, request: HttpRequest) -> None:
     cents: int | None = None
     if amount:
         try:
-            cents = int(Decimal(amount) * 100)
+            cents = int(Decimal(amount.strip().replace(",", ".")) * 100)
         except (InvalidOperation, ValueError, OverflowError):
             raise ProviderRefused("INVALID_REQUEST", _("That is no amount.")) from None
     console.pay(_session(request), amount_cents=cents, again=request.POST.get("again") == "1")
@@ -282,86 +325,37 @@ def _page(
     request: HttpRequest,
     order: Order,
     *,
+    etag: str | None = None,
     notice: Notice | None = None,
     bound: Mapping[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    view = order.lifecycle.view(actor=request.user)
-    now = timezone.now()
-    attempts = EffectRun.objects.filter(pk__in=[run.pk for run in view.runs]).prefetch_related("attempt_rows")
-    tries = {run.pk: list(run.attempt_rows.all()) for run in attempts}
-    return render(
-        request,
-        "orders/detail.html",
-        {
-            "order": view.record,
-            "view": view,
-            "notice": notice,
-            "expiry": expiry.of(view.record, now, expiry.payment_window()),
-            "final": OrderLifecycle.definition.states[view.state].final,
-            "actions": [_action(item, bound or {}) for item in view.available if item.allowed],
-            "closed": [item for item in view.available if not item.allowed],
-            "waits": turns.WAITS.get(view.state, []),
-            "elsewhere": _elsewhere(view.state),
-            "history": _history(view.history),
-            "runs": [(run, tries.get(run.pk, [])) for run in view.runs],
-            "owed": sum(run.status in ("queued", "running") for run in view.runs),
-            "strays": list(view.record.stray_payments.all()),
-            "card": console.card(view.record),
-            "request_id": _new_request_id(),
-            "now": now,
-            **_everywhere(),
-        },
-        status=status,
-    )
+    shown = {
+        **pages.facts(order, request.user, bound or {}),
+        "etag": etag or _fingerprint(order.pk, request),
+        "notice": notice,
+        "request_id": _new_request_id(),
+        "to_ship_count": _to_ship_count(),
+    }
+    return render(request, "orders/detail.html", shown, status=status)
 
 
-def _action(item: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
-    form = bound.get(item.name)
-    if form is None and item.form is not None:
-        form = item.form()
-    targets = [OrderLifecycle.definition.states[target] for target in item.targets]
-    return {"item": item, "form": form, "targets": targets}
+def _order(pk: int) -> Order:
+    try:
+        return get_object_or_404(Order, pk=pk)
+    except OverflowError:  # a number no order can have
+        raise Http404 from None
 
 
-def _elsewhere(state: str) -> list[tuple[Any, list[Any]]]:
-    """The manual transitions that do not start here, and where they do; the states in the order people learn them."""
-    definition = OrderLifecycle.definition
-    return [
-        (edge.label, [known.label for name, known in definition.states.items() if name in edge.sources])
-        for edge in definition.transitions.values()
-        if edge.manual and state not in edge.sources
-    ]
+def _fingerprint(pk: int, request: HttpRequest) -> str | None:
+    try:
+        return fingerprints.of_order(pk, request.user)
+    except OverflowError:
+        return None
 
 
-def _history(entries: list[Any]) -> list[tuple[Any, str, str]]:
-    """Newest first; with each entry how long the stay before it was, and in which state."""
-    rows = []
-    for entry, before in zip(entries, [*entries[1:], None], strict=False):
-        stay = spoken(entry.at - before.at) if before is not None else ""
-        rows.append((entry, stay, before.target if before is not None else ""))
-    return rows
-
-
-def _someone_else(order: Order, seen: int, typed: list[tuple[Any, Any]]) -> Notice:
-    order = Order.objects.get(pk=order.pk)
-    latest = order.lifecycle.history.last()
-    sentences = []
-    if latest is not None and latest.version != seen:
-        edge = OrderLifecycle.definition.transitions.get(latest.transition)
-        sentences.append(
-            _("%(who)s: “%(what)s”, %(ago)s ago. You were looking at version %(seen)s; it is now at version %(now)s.")
-            % {
-                "who": latest.actor_label or latest.actor_id,
-                "what": edge.label if edge else latest.transition,
-                "ago": spoken(timezone.now() - latest.at),
-                "seen": seen,
-                "now": latest.version,
-            }
-        )
-    if typed:
-        sentences.append(_("Nothing you entered was saved:"))
-    return Notice(title=_("Handled by someone else, please look again."), sentences=sentences, typed=typed)
+def _to_ship_count() -> int:
+    return Order.objects.filter(status=S.PAID).count()
 
 
 def _typed(form: Any, given: Mapping[str, str]) -> list[tuple[Any, Any]]:

@@ -6,16 +6,19 @@ import datetime as dt
 from typing import Any
 
 from django import template
-from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
 
 from lifecycle.models import EffectRun, TransitionLog
 from orders.durations import countdown, spoken
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
+from orders.moments import clock_time
+from orders.money import SYMBOLS
 from orders.money import money as written
-from orders.turns import short
+from orders.turns import Turn, short
 
 register = template.Library()
 
@@ -34,11 +37,37 @@ FOLLOW_UP_BADGES = {
     "dropped": ("neutral", "down"),
     "abandoned": ("danger", "flag"),
 }
+PIPS = {
+    "bad": '<path class="lc-pip-bad" d="M5 0 10 5 5 10 0 5Z"/>',
+    "good": '<circle class="lc-pip-good" cx="5" cy="5" r="4.4"/>',
+    "crash": '<path class="lc-pip-crash" d="M1.5 1.5 8.5 8.5M8.5 1.5 1.5 8.5"/>',
+    "run": '<circle class="lc-pip-run" cx="5" cy="5" r="4"/><path class="lc-pip-run-fill" d="M5 1a4 4 0 0 1 0 8Z"/>',
+    "open": '<circle class="lc-pip-open" cx="5" cy="5" r="4"/>',
+}
+# The provider's words for its sessions and for what our webhook answered.
+SESSION_WORDS = {
+    "open": gettext_lazy("open"),
+    "paid": gettext_lazy("paid"),
+    "declined": gettext_lazy("declined"),
+    "expired": gettext_lazy("expired"),
+}
+# What stands in entries besides the order's own fields.
+INPUT_WORDS = {
+    "amount": gettext_lazy("amount"),
+    "reason": gettext_lazy("reason"),
+    "session_id": gettext_lazy("payment session"),
+    "payment_attempt": gettext_lazy("payment attempt"),
+    "error": gettext_lazy("error"),
+    "code": gettext_lazy("code"),
+    "details": gettext_lazy("details"),
+}
+CODES = frozenset({"payment_session_id", "session_id", "checkout_url", "payment_ref", "refund_ref", "code"})
 ACTOR_ICONS = {"user": "user", "anonymous": "user", "system": "cog", "machine": "machine"}
 
 register.filter("spoken", spoken)
 register.filter("countdown", countdown)
 register.filter("short", short)
+register.filter("clock_time", clock_time)
 
 
 @register.simple_tag
@@ -63,7 +92,49 @@ def run_badge(run: EffectRun) -> SafeString:
 @register.simple_tag
 def follow_up_badge(run: EffectRun) -> SafeString:
     tone, name = FOLLOW_UP_BADGES[run.follow_up]
-    return badge(tone, run.get_follow_up_display(), icon_name=name, size="is-quiet")
+    label = _("Waits") if run.follow_up == "pending" else run.get_follow_up_display()
+    return badge(tone, label, icon_name=name, size="is-quiet")
+
+
+@register.simple_tag
+def pips(signs: list[str]) -> SafeString:
+    """A run's starts as shapes: diamond failed, cross crashed, disc succeeded, half disc running, ring not used."""
+    drawn = format_html_join("", '<svg viewBox="0 0 10 10">{}</svg>', ((SafeString(PIPS[sign]),) for sign in signs))
+    return format_html('<span class="lc-pips" aria-hidden="true">{}</span>', drawn)
+
+
+@register.simple_tag
+def turn_badge(turn: Turn) -> SafeString:
+    what: Any = turn.what
+    if turn.left is not None:
+        clock = format_html(
+            '<span class="lc-num" data-left="{}">{}</span>',
+            max(0, int(turn.left.total_seconds())),
+            countdown(turn.left),
+        )
+        what = format_html(str(turn.what).replace("%(left)s", "{}"), clock)
+    return badge(turn.tone, what, icon_name=turn.icon, size="is-quiet")
+
+
+@register.simple_tag
+def ago(moment: dt.datetime | None, now: dt.datetime, units: int = 2) -> SafeString:
+    """A length of time that goes on while the page is looked at."""
+    if moment is None:
+        return SafeString("")
+    length = now - moment
+    return format_html(
+        '<span class="lc-num" data-since="{}" data-units="{}">{}</span>',
+        max(0, int(length.total_seconds())),
+        units,
+        spoken(length, units),
+    )
+
+
+@register.simple_tag
+def at(moment: dt.datetime | str) -> SafeString:
+    """A moment as a ``<time>``."""
+    machine = moment if isinstance(moment, str) else moment.isoformat()
+    return format_html('<time datetime="{}">{}</time>', machine, clock_time(moment))
 
 
 @register.simple_tag
@@ -92,47 +163,76 @@ def transition_label(name: str) -> Any:
 
 @register.filter
 def price(order: Any) -> str:
-    """The amount of an order, a stray payment, or of what the provider reports."""
-    if isinstance(order, dict):
-        return written(order["amount_cents"], order["currency"])
-    return written(order.amount_cents, order.currency)
-
-
-@register.filter
-def since(moment: dt.datetime | None, now: dt.datetime | None = None) -> str:
-    """How long ago; nothing for a record that was there before its lifecycle."""
-    if moment is None:
-        return ""
-    return spoken((now or timezone.now()) - moment)
-
-
-@register.filter
-def clock_time(moment: dt.datetime | str | None) -> str:
-    """The time for today, date and time before."""
-    if moment is None:
-        return ""
-    if isinstance(moment, str):
-        moment = dt.datetime.fromisoformat(moment)
-    local = timezone.localtime(moment)
-    if local.date() == timezone.localdate():
-        return local.strftime("%H:%M:%S")
-    return local.strftime("%d %b %H:%M:%S")
+    """The amount of an order, a stray payment, or of what the provider reports; written as the language does."""
+    cents, currency = (
+        (order["amount_cents"], order["currency"]) if isinstance(order, dict) else (order.amount_cents, order.currency)
+    )
+    if not (get_language() or "").startswith("de"):
+        return written(cents, currency)
+    number = f"{cents // 100:,}".replace(",", ".")
+    return f"{number},{cents % 100:02d} {SYMBOLS.get(currency, currency)}"
 
 
 @register.filter
 def ordinal_round(order: Order) -> str:
-    words = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
-    return words.get(order.payment_attempt, f"{order.payment_attempt}th")
+    """``second payment round``; nothing for the first."""
+    words = {2: _("second payment round"), 3: _("third payment round"), 4: _("fourth payment round")}
+    return words.get(order.payment_attempt, _("payment round %(number)s") % {"number": order.payment_attempt})
+
+
+@register.filter
+def session_word(status: str) -> Any:
+    return SESSION_WORDS.get(status, status)
+
+
+@register.filter
+def input_facts(entry: TransitionLog, order: Order) -> list[tuple[Any, Any, bool]]:
+    """What was given with an entry: name, value, whether it is a code; empty values are left out."""
+    given = dict(entry.input or {})
+    currency = given.pop("currency", order.currency)
+    if isinstance(given.get("amount_cents"), int):
+        given["amount"] = price({"amount_cents": given.pop("amount_cents"), "currency": currency})
+    fields = {field.name: field.verbose_name for field in Order._meta.concrete_fields}
+    return [
+        (fields.get(name) or INPUT_WORDS.get(name, name), value, name in CODES)
+        for name, value in given.items()
+        if value not in (None, "", {}, [])
+    ]
+
+
+@register.filter
+def delivery_words(delivery: dict[str, Any]) -> str:
+    """What our webhook answered to a delivery."""
+    answer = delivery.get("answer") or {}
+    if not delivery.get("status_code"):
+        return _("not answered: %(error)s") % {"error": delivery.get("error", "")}
+    said = _("answered %(status)s") % {"status": delivery["status_code"]}
+    outcome = answer.get("outcome", "")
+    if outcome == "replayed":
+        return said + ": " + _("replayed, nothing changed")
+    if outcome == "ignored":
+        return said + ": " + _("ignored. %(why)s") % {"why": answer.get("reason", "")}
+    if outcome == "applied" and answer.get("version"):
+        said += ": " + _("applied as version %(version)s") % {"version": answer["version"]}
+        return f"{said}. {answer['reason']}" if answer.get("reason") else said
+    return ": ".join(part for part in (said, answer.get("reason") or answer.get("message") or "") if part)
 
 
 @register.simple_tag
-def owing_run(entry: TransitionLog, runs: list[tuple[EffectRun, Any]]) -> EffectRun | None:
+def states_in_words(number: int) -> str:
+    """``All ten states``."""
+    words = {10: _("All ten states")}
+    return words.get(number) or ngettext("The one state", "All %(number)s states", number) % {"number": number}
+
+
+@register.simple_tag
+def owing_run(entry: TransitionLog, work: list[Any]) -> EffectRun | None:
     """The run whose outcome fired an entry, if it is among those shown."""
     request_id = entry.request_id or ""
     if not request_id.startswith("$run:"):
         return None
     wanted = request_id.split(":")[1]
-    return next((run for run, _ in runs if str(run.pk) == wanted), None)
+    return next((one.run for one in work if str(one.run.pk) == wanted), None)
 
 
 @register.filter

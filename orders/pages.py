@@ -1,0 +1,103 @@
+"""Page: what one order's page shows, gathered from the library's view, the runs, and the provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
+
+from lifecycle import drawing
+from lifecycle.runtime import RecordView
+from orders import console, expiry, owed, turns
+from orders.durations import spoken
+from orders.lifecycles import OrderLifecycle
+from orders.models import Order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notice:
+    """What became of a click that did nothing, and what had been typed."""
+
+    title: str
+    sentences: list[str]
+    typed: list[tuple[Any, Any]] = field(default_factory=list)
+    tone: str = "waiting"
+
+
+def facts(order: Order, reader: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything on the page that comes from the record, its history and its runs.
+
+    Args:
+        bound: forms that were filled in, by transition; the others are new.
+    """
+    view = order.lifecycle.view(actor=reader)
+    now = timezone.now()
+    work = owed.told(view.runs, view.history)
+    definition = OrderLifecycle.definition
+    return {
+        "order": view.record,
+        "view": view,
+        "expiry": expiry.of(view.record, now, expiry.payment_window()),
+        "standing": turns.STANDING.get(view.state, ""),
+        "final": definition.states[view.state].final,
+        "diagrams": _diagrams(view),
+        "actions": [_action(item, bound) for item in view.available if item.allowed],
+        "closed": [item for item in view.available if not item.allowed],
+        "waits": turns.WAITS.get(view.state, []),
+        "elsewhere": _elsewhere(view.state),
+        "history": _history(view.history),
+        "work": work,
+        "work_open": sum(one.is_open for one in work),
+        "strays": list(view.record.stray_payments.all()),
+        "card": console.card(view.record),
+        "now": now,
+    }
+
+
+def _diagrams(view: RecordView) -> dict[str, SafeString]:
+    """The order in its lifecycle: for wide pages, near for phones, and the whole for phones that ask for it."""
+    path = [(entry.version, entry.transition, entry.source or "", entry.target) for entry in reversed(view.history)]
+    allowed = {item.name for item in view.available if item.allowed}
+    drawn = {}
+    for name, near in (("wide", False), ("near", True), ("full", False)):
+        text = drawing.svg(
+            OrderLifecycle.definition,
+            current=view.state,
+            path=path,
+            open_transitions=allowed,
+            near=near,
+            ident=f"order-{name}",
+        )
+        drawn[name] = mark_safe(text)  # noqa: S308 - the drawing escapes every text
+    drawn["legend"] = mark_safe(drawing.legend())  # noqa: S308
+    return drawn
+
+
+def _action(item: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
+    form = bound.get(item.name)
+    if form is None and item.form is not None:
+        form = item.form()
+    targets = [OrderLifecycle.definition.states[target] for target in item.targets]
+    return {"item": item, "form": form, "targets": targets}
+
+
+def _elsewhere(state: str) -> list[tuple[Any, list[Any]]]:
+    """The manual transitions that do not start here, and where they do; the states in the order people learn them."""
+    definition = OrderLifecycle.definition
+    return [
+        (edge.label, [known.label for name, known in definition.states.items() if name in edge.sources])
+        for edge in definition.transitions.values()
+        if edge.manual and state not in edge.sources
+    ]
+
+
+def _history(entries: list[Any]) -> list[tuple[Any, str, str]]:
+    """Newest first; with each entry how long the stay before it was, and in which state."""
+    rows = []
+    for entry, before in zip(entries, [*entries[1:], None], strict=False):
+        stay = spoken(entry.at - before.at) if before is not None else ""
+        rows.append((entry, stay, before.target if before is not None else ""))
+    return rows

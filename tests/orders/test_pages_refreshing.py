@@ -1,0 +1,159 @@
+"""Pages that ask again: unchanged ones cost one query and no page, changed ones are sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.messages import constants
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from lifecycle.models import EffectRun
+from lifecycle.runtime import create
+from lifecycle.testing import Kit
+from orders import console, fingerprints
+from orders.factories import OrderFactory, StrayPaymentFactory
+from orders.lifecycles import OrderLifecycle
+from orders.models import Order
+from orders.payments import ProviderUnavailable
+from tests.orders.provider import FakePayments
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider's card is empty, and no page grows old while a test runs."""
+    monkeypatch.setattr(console, "card", lambda order: console.Card())
+    monkeypatch.setattr(fingerprints, "TRUSTED", 10**12)
+
+
+@pytest.fixture(autouse=True)
+def languages(settings: Any) -> None:
+    """The reader's language, as on the example's site."""
+    place = settings.MIDDLEWARE.index("django.contrib.sessions.middleware.SessionMiddleware") + 1
+    settings.MIDDLEWARE = [
+        *settings.MIDDLEWARE[:place],
+        "django.middleware.locale.LocaleMiddleware",
+        *settings.MIDDLEWARE[place:],
+    ]
+
+
+def again(client: Client, path: str, tag: str) -> int:
+    return client.get(path, headers={"if-none-match": tag}).status_code
+
+
+@pytest.fixture
+def order(clerk: User, payments: FakePayments) -> Order:
+    return create(Order(customer="Ada Lindqvist", title="Two espresso cups", amount_cents=4800), actor=clerk)
+
+
+def test_an_unchanged_order_answers_304_with_one_query_of_its_own(at_desk: Client, order: Order) -> None:
+    path = f"/orders/{order.pk}/"
+    tag = at_desk.get(path).headers["etag"]
+    with CaptureQueriesContext(connection) as asked:
+        answer = at_desk.get(path, headers={"if-none-match": tag})
+    assert (answer.status_code, answer.content) == (304, b"")
+    ours = [query["sql"] for query in asked if "session" not in query["sql"] and "auth_user" not in query["sql"]]
+    assert len(ours) == 1, ours
+
+
+def test_an_unchanged_list_answers_304_with_one_query_of_its_own(at_desk: Client, order: Order) -> None:
+    tag = at_desk.get("/").headers["etag"]
+    with CaptureQueriesContext(connection) as asked:
+        assert again(at_desk, "/", tag) == 304
+    assert len([query for query in asked if "session" not in query["sql"] and "auth_user" not in query["sql"]]) == 1
+
+
+def test_an_entry_a_run_and_a_stray_payment_make_a_new_page(
+    at_desk: Client, order: Order, clerk: User, lifecycle: Kit
+) -> None:
+    path = f"/orders/{order.pk}/"
+
+    def changed(tag: str, page: str = path) -> str:
+        answer = at_desk.get(page, headers={"if-none-match": tag})
+        assert answer.status_code == 200
+        return answer.headers["etag"]
+
+    tag, listed = (at_desk.get(page).headers["etag"] for page in (path, "/"))
+    order.lifecycle.fire(OrderLifecycle.checkout, actor=clerk)
+    tag, listed = changed(tag), changed(listed, "/")
+    EffectRun.objects.update(fence=7)
+    tag, listed = changed(tag), changed(listed, "/")
+    StrayPaymentFactory(order=order)
+    tag = changed(tag)
+    OrderFactory(status="paid")  # the number beside "To ship"
+    changed(tag)
+
+
+def test_another_language_is_another_page(at_desk: Client, order: Order) -> None:
+    tag = at_desk.get("/").headers["etag"]
+    answer = at_desk.get("/", headers={"if-none-match": tag, "accept-language": "de"})
+    assert answer.status_code == 200
+    assert '<html lang="de">' in answer.content.decode()
+
+
+def test_a_page_grows_old(at_desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    tag = at_desk.get(f"/orders/{order.pk}/").headers["etag"]
+    monkeypatch.setattr(fingerprints, "TRUSTED", 7)
+    assert again(at_desk, f"/orders/{order.pk}/", tag) == 200
+
+
+def test_what_is_to_be_said_is_said_though_nothing_has_changed(
+    at_desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*args: Any, **options: Any) -> None:
+        raise ProviderUnavailable("503 The provider is down.")
+
+    monkeypatch.setattr(console, "pay", away)
+    path = f"/orders/{order.pk}/"
+    tag = at_desk.get(path).headers["etag"]
+    at_desk.post(f"/orders/{order.pk}/provider/pay/", {"session": "cs_1"})
+    answer = at_desk.get(path, headers={"if-none-match": tag})
+    assert answer.status_code == 200
+    assert [message.level for message in answer.context["messages"]] == [constants.ERROR]
+
+
+def test_the_providers_card_comes_alone_and_only_when_it_differs(
+    at_desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/orders/{order.pk}/provider/"
+    first = at_desk.get(path)
+    page = first.content.decode()
+    assert page.startswith('<section class="shop-card shop-outside" id="provider">')
+    assert again(at_desk, path, first.headers["etag"]) == 304
+    monkeypatch.setattr(console, "card", lambda order: console.Card(holding=True))
+    assert "Holding events" in at_desk.get(path, headers={"if-none-match": first.headers["etag"]}).content.decode()
+
+
+def test_no_order_has_no_page_and_no_card(at_desk: Client) -> None:
+    for number in ("999", "9" * 30):
+        assert at_desk.get(f"/orders/{number}/").status_code == 404
+        assert at_desk.get(f"/orders/{number}/provider/").status_code == 404
+
+
+def test_who_was_faster_with_oneself_is_told_so(at_desk: Client, clerk: User) -> None:
+    order = OrderFactory(status="paid")
+    order.lifecycle.fire("ship", actor=clerk, input={"carrier": "UPS", "tracking_number": "1Z"})
+    answer = at_desk.post(f"/orders/{order.pk}/fire/ship/", {"version": 0, "carrier": "DHL", "tracking_number": "2"})
+    assert answer.status_code == 409
+    assert "You did “Ship” yourself 0 s earlier, perhaps in another window." in answer.content.decode()
+
+
+def test_what_was_typed_is_in_the_form_again_when_it_is_still_open(at_desk: Client) -> None:
+    order = OrderFactory(status="paid")
+    answer = at_desk.post(f"/orders/{order.pk}/fire/ship/", {"version": 5, "carrier": "UPS", "tracking_number": "1Z9"})
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert 'value="1Z9"' in page
+    assert "Nothing you entered was saved:" in page
+
+
+def test_the_language_is_chosen_by_a_button_and_kept(at_desk: Client, order: Order) -> None:
+    answer = at_desk.post("/language/", {"language": "de", "next": f"/orders/{order.pk}/"}, follow=True)
+    page = answer.content.decode()
+    assert '<html lang="de">' in page
+    assert "48,00 €" in page
