@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
+from django.utils.translation import gettext_lazy as _
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
@@ -29,6 +30,9 @@ class StrayPaymentSerializer(serializers.ModelSerializer[StrayPayment]):
 class OrderSerializer(serializers.ModelSerializer[Order]):
     """An order; only what a customer says is written, everything else is what transitions made of it."""
 
+    # Empty until there is one; a model's URL or choice that is only read is not described so.
+    checkout_url = serializers.CharField(read_only=True, label=_("checkout page"))
+    cancel_reason = serializers.CharField(read_only=True, label=_("cancel reason"))
     stray_payments = StrayPaymentSerializer(many=True, read_only=True)
 
     class Meta:

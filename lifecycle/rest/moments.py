@@ -11,4 +11,5 @@ _LATEST = dt.datetime(9999, 12, 30, tzinfo=dt.UTC)
 
 def within_calendar(moment: dt.datetime) -> dt.datetime:
     """The moment, or the nearest one that every database can compare with."""
-    return min(max(moment, _EARLIEST), _LATEST)
+    # In UTC: an offset such as +21:56, which ISO 8601 permits, is none that PostgreSQL reads.
+    return min(max(moment, _EARLIEST), _LATEST).astimezone(dt.UTC)

@@ -110,6 +110,13 @@ def test_a_filter_that_cannot_be_is_refused(desk: APIClient, query: str, field: 
     assert hint in problem["message"]
 
 
+@pytest.mark.parametrize(
+    "moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "2020-01-01T00:00:00+21:56"]
+)
+def test_whatever_iso_8601_can_say_is_a_moment(desk: APIClient, moment: str) -> None:
+    assert desk.get("/lifecycle/runs/", {"created_before": moment}).status_code == 200
+
+
 def test_a_page_costs_one_statement_however_long_it_is(desk: APIClient, runs: list[EffectRun]) -> None:
     desk.get("/lifecycle/runs/")
     with CaptureQueriesContext(connection) as sent:
