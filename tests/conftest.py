@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import servers
+from tests import emptying, servers
 
 # The library's own test kit: the fixture `lifecycle`.
 pytest_plugins = ["lifecycle.testing.plugin"]
@@ -17,6 +17,10 @@ HERE = Path(__file__).parent
 # These look at the tree, not at a database.
 ONCE = ("house", "docs")
 WANTED = {"sqlite": "sqlite", "postgres": "postgres"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    emptying.install()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
