@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "lifecycle",
     "tests.desk",
     "tests.columns",
+    "tests.rollout",
     "orders",
     "orders.sandbox",
 ]

@@ -85,7 +85,7 @@ def definition(name: str) -> Definition:
         raise wrong(str(error)) from None
 
 
-def one_of(what: str, name: str, known: Iterable[str]) -> str:
+def one_of(what: str, name: str, known: Iterable[str], *, of: str = "") -> str:
     """The name as given, if it is one of these.
 
     Raises:
@@ -93,7 +93,8 @@ def one_of(what: str, name: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     if name not in names:
-        raise wrong(f"There is no {what} '{name}'. {did_you_mean(name, names)}")
+        start = f"'{of}' has" if of else "There is"
+        raise wrong(f"{start} no {what} '{name}'. {did_you_mean(name, names)}")
     return name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 
 from lifecycle import conf
 from lifecycle.store import pruning, timing
@@ -13,7 +14,14 @@ BATCH = 500
 EVERY = dt.timedelta(minutes=10)
 
 
-def run_once(turn: Pass, *, after_id: int = 0, retention: Retention | None = None, delete: bool = True) -> None:
+def run_once(
+    turn: Pass,
+    *,
+    after_id: int = 0,
+    retention: Retention | None = None,
+    delete: bool = True,
+    after_batch: Callable[[Pass], None] = lambda turn: None,
+) -> None:
     """Deletes in batches by id while time remains; ``facts["after_id"]`` is where the next pass goes on (0: anew)."""
     kept = retention or configured()
     now = timing.now(turn.using)
@@ -22,6 +30,7 @@ def run_once(turn: Pass, *, after_id: int = 0, retention: Retention | None = Non
         window = pruning.prune(kept, now, turn.using, after_id=turn.facts["after_id"], size=BATCH, delete=delete)
         turn.done += window.deleted
         turn.facts["after_id"] = window.go_on_from or 0
+        after_batch(turn)
         if window.go_on_from is None:
             return
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 from django.db import router
 
-from lifecycle import registry
 from lifecycle.definition.compiled import Definition
-from lifecycle.exceptions import UnknownLifecycle
+from lifecycle.management import arguments
 from lifecycle.store import adoption, aliases
 
 # So many rows in unknown states are listed; a person needs the pattern, not a million lines.
@@ -28,16 +27,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("lifecycle", help="The lifecycle's name.")
-        parser.add_argument("--using", metavar="ALIAS", help="The database. Default: where the model is written.")
-        parser.add_argument("--batch-size", type=_size, default=1000, metavar="N", help="Rows per transaction (1000).")
+        arguments.add_database(parser, default="where the model is written")
+        parser.add_argument(
+            "--batch-size", type=arguments.number(1, 10_000), default=1000, metavar="N",
+            help="Rows per transaction (1000).",
+        )  # fmt: skip
         parser.add_argument("--dry-run", action="store_true", help="Say what would be done; write nothing.")
-        parser.add_argument("--format", choices=["text", "json"], default="text", help="How to print the outcome.")
+        arguments.add_format(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        definition = _definition(options["lifecycle"])
-        using = options["using"] or router.db_for_write(definition.model)
+        definition = arguments.definition(options["lifecycle"])
+        using = arguments.database(options["using"]) or router.db_for_write(definition.model)
         if not aliases.may_store(definition.model, using):
-            raise CommandError(f"The router keeps no {definition.model._meta.verbose_name_plural} on '{using}'.")
+            raise arguments.wrong(f"The router keeps no {definition.model._meta.verbose_name_plural} on '{using}'.")
         total = adoption.count(definition, using)
         if options["dry_run"]:
             adopted, dated = total, adoption.count_undated(definition, using)
@@ -63,7 +65,7 @@ class Command(BaseCommand):
             if how_many > len(unknown):
                 self.stdout.write(f"  and {how_many - len(unknown)} more")
         if how_many:
-            raise CommandError(
+            raise arguments.found(
                 f"{how_many} of '{definition.name}' are in a state it does not know and were left alone. "
                 f"Known: {', '.join(definition.states)}."
             )
@@ -77,20 +79,3 @@ class Command(BaseCommand):
             if options["verbosity"] > 0:
                 self.stderr.write(f"{definition.name}: {adopted} of {total}")
         return adopted, dated
-
-
-def _definition(name: str) -> Definition:
-    try:
-        return registry.get(name)
-    except UnknownLifecycle as error:
-        raise CommandError(str(error)) from None
-
-
-def _size(text: str) -> int:
-    try:
-        size = int(text)
-    except ValueError:
-        size = 0
-    if not 1 <= size <= 10_000:
-        raise ArgumentTypeError(f"expected a number from 1 to 10000, got {text!r}")
-    return size

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from lifecycle.management import arguments
+from lifecycle.management.progress import Progress
 from lifecycle.store import aliases
 from lifecycle.store.pruning import Retention
 from lifecycle.sweeps import retention
@@ -31,15 +34,33 @@ class Command(BaseCommand):
             "--failed-days", type=_days, default=keep.failed, metavar="N",
             help=f"Keep failed and dead runs for N days (settings: {_shown(keep.failed)}).",
         )  # fmt: skip
-        parser.add_argument("--using", metavar="ALIAS", help="Only this database. Default: all that hold our tables.")
+        arguments.add_database(parser)
         parser.add_argument("--dry-run", action="store_true", help="Say how many would be deleted; delete none.")
+        arguments.add_format(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        alias = arguments.database(options["using"])
         kept = Retention(succeeded=options["succeeded_days"], failed=options["failed_days"])
-        for using in [options["using"]] if options["using"] else aliases.with_our_tables():
+        progress = Progress(self.stderr, verbosity=options["verbosity"])
+        deleted: dict[str, int] = {}
+        failures: list[str] = []
+        for using in [alias] if alias is not None else aliases.with_our_tables():
             turn = Pass(using=using, seconds=float("inf"))
-            retention.run_once(turn, retention=kept, delete=not options["dry_run"])
-            self.stdout.write(f"{using}: {turn.done} {'would be deleted' if options['dry_run'] else 'deleted'}")
+            with turn.contained("Pruning"):
+                retention.run_once(
+                    turn,
+                    retention=kept,
+                    delete=not options["dry_run"],
+                    after_batch=lambda turn: progress.say(f"{turn.using}: {turn.done} so far"),
+                )
+            deleted[using] = turn.done
+            failures += [f"{using}: {failure}" for failure in turn.failures]
+            if options["format"] == "text":
+                self.stdout.write(f"{using}: {turn.done} {'would be deleted' if options['dry_run'] else 'deleted'}")
+        if options["format"] == "json":
+            self.stdout.write(json.dumps({"dry_run": options["dry_run"], "deleted": deleted}))
+        if failures:
+            raise arguments.found("\n".join(failures))
 
 
 def _days(text: str) -> dt.timedelta:

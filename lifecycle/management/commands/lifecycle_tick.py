@@ -7,8 +7,9 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
+from lifecycle.management import arguments
 from lifecycle.sweeps.tick import AliasReport, tick
 
 
@@ -22,18 +23,18 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--force", action="store_true", help="Make the pass now, even if it is not time yet.")
-        parser.add_argument("--using", metavar="ALIAS", help="Only this database. Default: all that hold our tables.")
-        parser.add_argument("--format", choices=["text", "json"], default="text", help="How to print what was done.")
+        arguments.add_database(parser)
+        arguments.add_format(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        report = tick(using=options["using"], force=options["force"])
+        report = tick(using=arguments.database(options["using"]), force=options["force"])
         if options["format"] == "json":
             self.stdout.write(json.dumps([asdict(alias) for alias in report.aliases], default=str))
         else:
             for alias in report.aliases:
                 self.stdout.write("\n".join(_lines(alias)))
         if report.failures:
-            raise CommandError("\n".join(report.failures))
+            raise arguments.found("\n".join(report.failures))
 
 
 def _lines(alias: AliasReport) -> list[str]:

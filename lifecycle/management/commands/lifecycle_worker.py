@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import queue
@@ -47,16 +48,30 @@ class Command(BaseCommand):
             help=f"Pause after finding nothing; it grows to {LONGEST:g} s while nothing comes (default: 0.2).",
         )  # fmt: skip
 
+        parser.add_argument(
+            "--format", choices=["text", "json"], default="text",
+            help="How to say that it started and stopped: a sentence, or a JSON object per line (text).",
+        )  # fmt: skip
+
     def handle(self, *args: Any, **options: Any) -> None:
         worker = Worker(queues=options["queues"], poll=options["poll"])
+        self._json = options["format"] == "json"
         if options["once"]:
             worker.run_until_empty()
+            self._tell(f"lifecycle_worker: {worker.done} done.", event="finished", done=worker.done)
             return
         worker.listen_to_signals()
-        self.stdout.write(f"lifecycle_worker {os.getpid()}: serving {', '.join(worker.queues)}. Ctrl-C stops it.")
-        self.stdout.flush()
+        self._tell(
+            f"lifecycle_worker {os.getpid()}: serving {', '.join(worker.queues)}. Ctrl-C stops it.",
+            event="started",
+            queues=worker.queues,
+        )
         worker.run()
-        self.stdout.write("lifecycle_worker: stopped.")
+        self._tell("lifecycle_worker: stopped.", event="stopped", done=worker.done)
+
+    def _tell(self, sentence: str, **facts: Any) -> None:
+        self.stdout.write(json.dumps({**facts, "pid": os.getpid()}) if self._json else sentence)
+        self.stdout.flush()
 
 
 class Worker:
@@ -64,6 +79,7 @@ class Worker:
 
     def __init__(self, *, queues: list[str] | None, poll: float) -> None:
         self.queues = list(dict.fromkeys(queues or known_queues()))
+        self.done = 0
         self.poll = poll
         self.stopping = False
         # put() of a SimpleQueue may be called from a signal handler that interrupted get(); an Event's set() may not:
@@ -115,6 +131,7 @@ class Worker:
             if self.stopping:
                 break
             report = drain(name, stop=lambda: self.stopping, between=ticking.maybe_tick)
+            self.done += report.done
             busy = busy or report.done > 0 or report.more
         return busy and not self.stopping
 
