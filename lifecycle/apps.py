@@ -14,11 +14,12 @@ class LifecycleConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Hangs the accessor on every model as its lifecycle is found, and keeps the database guard in repair."""
-        from lifecycle import accessor, checks, registry  # noqa: F401 importing the checks registers them
+        """Hangs the accessor on every model as its lifecycle is found, logs, keeps the database guard in repair."""
+        from lifecycle import accessor, checks, logs, registry  # noqa: F401 importing the checks registers them
         from lifecycle.database_guard import installation
 
         if accessor.attach not in registry.listeners:
             registry.listeners.append(accessor.attach)
         registry.autodiscover()
+        logs.connect()
         post_migrate.connect(installation.after_migrate, sender=self, dispatch_uid="lifecycle.database_guard")

@@ -7,6 +7,10 @@ is the record's model class.
 creation.
 ``state_entered``: the same arguments — once per state entered (self-transitions included).
 ``transition_available``: ``record, entry, lifecycle, transition`` — once per manual transition the new state allows.
+``transition_refused``: ``lifecycle, record_id, transition, actor, error`` — somebody fired and was refused (``error`` is
+the `Refused` that is raised to them); sent at once, for a refusal has nothing to commit.
+``follow_up_refused``: ``lifecycle, record_id, run_id, transition, error, reason, tries, abandoned`` — an outcome is
+recorded and its transition is not: it waits for another try, or is abandoned.
 ``run_finished``: ``run, lifecycle, record_id`` — a run reached an outcome.
 ``run_dead``: ``run, lifecycle, record_id`` — every start of a run crashed.
 """
@@ -18,5 +22,7 @@ from django.dispatch import Signal
 transition_committed = Signal()
 state_entered = Signal()
 transition_available = Signal()
+transition_refused = Signal()
+follow_up_refused = Signal()
 run_finished = Signal()
 run_dead = Signal()

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connections, transaction
 
-from lifecycle import registry
+from lifecycle import registry, tracing
 from lifecycle.exceptions import LeaseLost, RecordNotFound
 from lifecycle.execution import connecting, crashes, failures, finishing, interference, points, watchdog
 from lifecycle.execution.alarms import Alarm, TimedOut
@@ -56,10 +56,11 @@ def perform(held: ClaimedRun, using: str, following: Next) -> ClaimedRun | None:
     if held.reminder and not finishing.stay_lasts(start, record):
         finishing.stay_ended(start)
         return None
-    if start.effect.atomic:
-        _perform_atomically(start)
-        return None
-    return _perform(start, record, following)
+    with tracing.effect(held):
+        if start.effect.atomic:
+            _perform_atomically(start)
+            return None
+        return _perform(start, record, following)
 
 
 def _perform(start: Start, record: Any, following: Next) -> ClaimedRun | None:
@@ -160,6 +161,7 @@ def _report(start: Start, write: Callable[[], ClaimedRun | None]) -> ClaimedRun 
 
 
 def _report_failure(start: Start, error: BaseException) -> None:
+    tracing.failed(error)
     if isinstance(error, TimedOut):
         connecting.discard_interrupted()
     else:

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.db import transaction
 
-from lifecycle import conf, payloads, registry
+from lifecycle import conf, payloads, registry, signals, tracing
 from lifecycle.definition.compiled import CompiledEffect, Definition
 from lifecycle.exceptions import Conflict, LifecycleError, RecordNotFound, WrongState
 from lifecycle.models import EffectRun, FollowUp, Outcome
-from lifecycle.runtime import firing, retrying
+from lifecycle.runtime import announcements, firing, retrying
 from lifecycle.store import outcomes, records, timing
 
 log = logging.getLogger("lifecycle.execution")
@@ -140,7 +140,8 @@ def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
         tries=run.follow_up_tries,
         since=run.finished_at or now,
     )
-    return attempt(owed, now, using, abandoned=run.follow_up == FollowUp.ABANDONED)
+    with tracing.resumed(run.trace_context):
+        return attempt(owed, now, using, abandoned=run.follow_up == FollowUp.ABANDONED)
 
 
 def attempt(owed: Owed, now: dt.datetime, using: str, *, abandoned: bool = False) -> Tried:
@@ -157,8 +158,9 @@ def attempt(owed: Owed, now: dt.datetime, using: str, *, abandoned: bool = False
         return _dropped(owed.run_id, error, now, using)
     refused = isinstance(error, LifecycleError) and not isinstance(error, Conflict)
     reason = payloads.error_text(error, secrets=conf.options().redact)
-    _tell(owed, error, reason)
-    if abandoned or (refused and owed.tries + 1 >= conf.options().follow_up_tries):
+    given_up = abandoned or (refused and owed.tries + 1 >= conf.options().follow_up_tries)
+    _announce(owed, error, reason, using, abandoned=given_up)
+    if given_up:
         outcomes.follow_up_abandoned(owed.run_id, reason, now, using)
         return Tried(status=FollowUp.ABANDONED, error=error)
     outcomes.follow_up_postponed(owed.run_id, now + _pause(owed, error, now), reason, now, using, refused=refused)
@@ -224,11 +226,21 @@ def _wait_for_another_process(run: EffectRun, now: dt.datetime, using: str) -> T
     return Tried(status=run.follow_up)
 
 
-def _tell(owed: Owed, error: BaseException, reason: str) -> None:
-    # A refusal is a state of affairs; an exception is a bug somebody should see with its frames.
-    if isinstance(error, LifecycleError):
-        log.warning(
-            "The follow-up '%s' of run %s waits (%s tries): %s", owed.transition, owed.run_id, owed.tries + 1, reason
+def _announce(owed: Owed, error: BaseException, reason: str, using: str, *, abandoned: bool) -> None:
+    """Tells after the commit that a follow-up was refused; a try that is rolled back is not told."""
+
+    def send() -> None:
+        announcements.tell(
+            signals.follow_up_refused,
+            owed.definition.model,
+            lifecycle=owed.definition.name,
+            record_id=owed.record_id,
+            run_id=owed.run_id,
+            transition=owed.transition,
+            error=error,
+            reason=reason,
+            tries=owed.tries + 1,
+            abandoned=abandoned,
         )
-    else:
-        log.error("The follow-up '%s' of run %s failed and waits.", owed.transition, owed.run_id, exc_info=error)
+
+    announcements.after_commit(send, using)

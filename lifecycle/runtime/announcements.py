@@ -11,7 +11,9 @@ from django.db import transaction
 from django.dispatch import Signal
 
 from lifecycle import signals
+from lifecycle.actors import as_actor
 from lifecycle.definition.compiled import Definition
+from lifecycle.exceptions import Refused
 from lifecycle.models import TransitionLog
 
 logger = logging.getLogger("lifecycle.signals")
@@ -45,6 +47,22 @@ class Announcement:
             for edge in self.definition.leaving(entry.target):
                 if edge.manual:
                     tell(signals.transition_available, self.definition.model, **{**facts, "transition": edge.name})
+
+
+def refused(definition: Definition, transition: Any, record_id: str, actor: Any, error: Refused) -> None:
+    """Tells that somebody was refused; a refusal of nested work has been told where it was fired."""
+    name = str(getattr(transition, "name", transition))
+    if error.transition not in (None, name) or not signals.transition_refused.has_listeners(definition.model):
+        return
+    tell(
+        signals.transition_refused,
+        definition.model,
+        lifecycle=definition.name,
+        record_id=record_id,
+        transition=name,
+        actor=as_actor(actor),
+        error=error,
+    )
 
 
 def register(definition: Definition, record: Any, using: str) -> Announcement:

@@ -10,12 +10,12 @@ from typing import Any
 from django.db import DatabaseError, connections, router, transaction
 from django.db.models import QuerySet
 
-from lifecycle import registry
+from lifecycle import registry, tracing
 from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.dispatch import after_commit
-from lifecycle.exceptions import Conflict
+from lifecycle.exceptions import Conflict, Refused
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import announcements, firing, orders, requests, retrying, writing
 from lifecycle.runtime.orders import FiringOrder
@@ -68,7 +68,11 @@ def fire_many(
     report = BatchReport()
     for pks in _chunks(records.pks_of(subjects), batch_size):
         keys = {pk: _own_key(request_id(pk)) for pk in pks} if request_id is not None else None
-        _fire_batch(order, pks, using, report, keys=keys, skip_locked=False)
+        with tracing.transition(definition.name, order.transition.name, ""):
+            _fire_batch(order, pks, using, report, keys=keys, skip_locked=False)
+    for refusal in report.refused:
+        if isinstance(refusal.error, Refused):
+            announcements.refused(definition, order.transition, refusal.record_id, order.actor, refusal.error)
     for fired in report.fired:
         instance = instances.get(fired.record.pk)
         if instance is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import router, transaction
 
-from lifecycle import registry
+from lifecycle import registry, tracing
 from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition, Hook
 from lifecycle.definition.contexts import TransitionContext
@@ -18,6 +18,7 @@ from lifecycle.exceptions import (
     Conflict,
     InvalidInput,
     RecordNotFound,
+    Refused,
     StateWriteRefused,
     StayEnded,
     UnsavedEdits,
@@ -66,27 +67,36 @@ def fire(
         Conflict: somebody else was faster.
     """
     definition = registry.of(lifecycle if lifecycle is not None else record)
-    order = orders.take(
-        definition,
-        transition,
-        actor=actor,
-        input=input,
-        request_id=request_id,
-        expect_version=expect_version,
-        expect_changed_before=expect_changed_before,
-        manual=manual,
-        reason=reason,
-    )
-    refuse_edits(definition, record)
+    try:
+        order = orders.take(
+            definition,
+            transition,
+            actor=actor,
+            input=input,
+            request_id=request_id,
+            expect_version=expect_version,
+            expect_changed_before=expect_changed_before,
+            manual=manual,
+            reason=reason,
+        )
+        refuse_edits(definition, record)
+        fired = _fire(order, record)
+    except Refused as error:
+        announcements.refused(definition, transition, records.text_id(record), actor, error)
+        raise
+    records.align(definition, record, fired.record)
+    return replace(fired, record=record)
+
+
+def _fire(order: FiringOrder, record: Any) -> Fired:
     using = write_alias(record)
 
     def work() -> Fired:
         with transaction.atomic(using=using):
             return fire_in_transaction(order, record.pk, using)
 
-    fired = retrying.in_own_transaction(work, using)
-    records.align(definition, record, fired.record)
-    return replace(fired, record=record)
+    with tracing.transition(order.definition.name, order.transition.name, records.text_id(record)):
+        return retrying.in_own_transaction(work, using)
 
 
 def fire_owed(

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist
 
+from lifecycle import tracing
 from lifecycle.conf import options
 from lifecycle.definition.compiled import CompiledEffect, CompiledTransition, Definition
 from lifecycle.definition.contexts import TransitionContext
@@ -155,6 +156,7 @@ def _run(definition: Definition, effect: CompiledEffect, written: TransitionLog,
         max_attempts=effect.retry.attempts,
         max_crashes=chosen.max_crashes,
         lease_seconds=max(1, round(lease.total_seconds())),
+        trace_context=tracing.carried(),
         created_at=written.at,
         updated_at=written.at,
     )

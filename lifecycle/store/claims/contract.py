@@ -37,6 +37,7 @@ COLUMNS = (
     "idempotency_key",
     "checkpoint",
     "reminder",
+    "trace_context",
 )
 
 
@@ -65,6 +66,7 @@ class ClaimedRun:
     idempotency_key: uuid.UUID
     checkpoint: Any
     reminder: str
+    trace_context: Any = None
 
     @property
     def start(self) -> int:
@@ -138,8 +140,9 @@ def claimed(row: Sequence[Any]) -> ClaimedRun:
         values[name] = timing.from_database(values[name])
     if not isinstance(values["idempotency_key"], uuid.UUID):
         values["idempotency_key"] = uuid.UUID(values["idempotency_key"])
-    if isinstance(values["checkpoint"], str):
-        values["checkpoint"] = json.loads(values["checkpoint"])
+    for name in ("checkpoint", "trace_context"):
+        if isinstance(values[name], str):
+            values[name] = json.loads(values[name])
     return ClaimedRun(**values)
 
 
