@@ -251,6 +251,7 @@ export class LifecycleClient extends EventTarget {
 class Watch {
   #options;
   #tag = null;
+  #last = null;
   #timer = null;
   #asking = null;
   #failures = 0;
@@ -319,6 +320,11 @@ class Watch {
 
   #tell(view, tag) {
     this.#tag = tag;
+    // No tag is trusted for long, and a deed's answer may have been seen by the last question already.
+    const { replayed, ...facts } = view;
+    const said = JSON.stringify(facts);
+    if (said === this.#last) return;
+    this.#last = said;
     try {
       this.#options.tell(view);
     } catch (error) {
