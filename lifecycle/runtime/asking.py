@@ -121,6 +121,6 @@ def _context(
         transition=edge.name,
         source=records.state_of(definition, record),
         now=timing.approximately(using),
-        load_parameters=load_parameters or (lambda: parameters.read(definition, using)),
+        load_parameters=load_parameters or (lambda: stored_parameters.read(definition, using)),
         using=using,
     )

@@ -121,7 +121,7 @@ def test_a_hundred_fires_make_a_hundred_versions() -> None:
     assert list(ticket.lifecycle.history.values_list("version", flat=True)) == list(range(1, 102))
 
 
-@pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite has one writer: nobody waits for a row")
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer: nobody waits for a row")
 def test_a_fire_waits_for_the_row_and_decides_on_what_was_committed() -> None:
     ticket = create(Ticket(), actor=SYSTEM)
     locked, release = threading.Event(), threading.Event()
@@ -142,5 +142,4 @@ def test_a_fire_waits_for_the_row_and_decides_on_what_was_committed() -> None:
     _, answer = at_once(slow, quick)
 
     assert isinstance(answer, WrongState)
-    assert connection.vendor == "postgresql"
     assert fresh(ticket).status == "waiting"
