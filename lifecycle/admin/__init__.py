@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
-from lifecycle.admin import deeds, entries, held, lifecycles, runs
-from lifecycle.admin.mixins import LifecycleAdminMixin
+from typing import Any
 
-__all__ = ["LifecycleAdminMixin", "deeds", "entries", "held", "lifecycles", "runs"]
+from lifecycle.admin.deeds import OperatorActionAdmin
+from lifecycle.admin.entries import TransitionLogAdmin
+from lifecycle.admin.held import TriggerHoldAdmin
+from lifecycle.admin.lifecycles import LifecyclesAdmin, LifecyclesPage
+from lifecycle.admin.mixins import LifecycleAdminMixin
+from lifecycle.admin.runs import EffectRunAdmin
+from lifecycle.models import EffectRun, OperatorAction, TransitionLog, TriggerHold
+
+__all__ = ["LifecycleAdminMixin", "register"]
+
+PAGES = {
+    LifecyclesPage: LifecyclesAdmin,
+    EffectRun: EffectRunAdmin,
+    TriggerHold: TriggerHoldAdmin,
+    TransitionLog: TransitionLogAdmin,
+    OperatorAction: OperatorActionAdmin,
+}
+
+
+def register(site: Any) -> None:
+    """Puts the library's pages on an admin site of one's own; on Django's default site they are already."""
+    for model, page in PAGES.items():
+        if not site.is_registered(model):
+            site.register(model, page)

@@ -8,12 +8,11 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from lifecycle.admin import namings, times
+from lifecycle.admin import addresses, namings, times
 from lifecycle.admin.readonly import ReadOnlyAdmin
 from lifecycle.admin.run_filters import LifecycleFilter
 from lifecycle.models import OperatorAction
@@ -104,7 +103,7 @@ class OperatorActionAdmin(ReadOnlyAdmin):
         if record is not None or row.record_id:
             record = record.link if record is not None else row.record_id
         if row.run_id:
-            url = reverse(f"{self.admin_site.name}:lifecycle_effectrun_change", args=[row.run_id])
+            url = addresses.of(self.admin_site, "lifecycle_effectrun_change", row.run_id)
             run = format_html('<a href="{}">{}</a>', url, _("Run %(n)s") % {"n": row.run_id})
             return format_html("{} · {}", run, record) if record else run
         before = row.before if isinstance(row.before, dict) else {}

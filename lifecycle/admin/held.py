@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle import operations, registry
-from lifecycle.admin import namings, parts, permissions, times
+from lifecycle.admin import addresses, namings, parts, permissions, times
 from lifecycle.admin.deeds import DeedList
 from lifecycle.admin.readonly import MOST_ROWS, ReadOnlyAdmin, ReasonForm
 from lifecycle.admin.reports import ReportRow, refusal_of
@@ -123,6 +123,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
         hold = self.get_object(request, object_id)
         if hold is None:
             return self.gone(request, object_id)
+        addresses.stand_on(request, self.admin_site)
         if not self.has_view_permission(request, hold):
             raise PermissionDenied
         if request.method != "POST":

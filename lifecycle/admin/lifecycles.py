@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle import registry
-from lifecycle.admin import health, overview, permissions
+from lifecycle.admin import addresses, health, overview, permissions
 from lifecycle.admin.parameter_pages import change_parameter
 from lifecycle.admin.readonly import ReadOnlyAdmin
 from lifecycle.models import EffectRun
@@ -57,6 +57,7 @@ class LifecyclesAdmin(ReadOnlyAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """The page."""
+        addresses.stand_on(request, self.admin_site)
         if not self.has_view_permission(request):
             raise PermissionDenied
         context = {
@@ -72,6 +73,7 @@ class LifecyclesAdmin(ReadOnlyAdmin):
 
     def parameter_view(self, request: HttpRequest, lifecycle: str, name: str) -> HttpResponse:
         """One parameter: its value, its history, and by POST another value."""
+        addresses.stand_on(request, self.admin_site)
         if not self.has_view_permission(request):
             raise PermissionDenied
         definition = registry.find(lifecycle)

@@ -14,7 +14,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from lifecycle import registry, runtime
-from lifecycle.admin import bulk, firing, states
+from lifecycle.admin import addresses, bulk, firing, states
 from lifecycle.admin.panels import panel
 from lifecycle.admin.readonly import STYLES
 from lifecycle.definition.compiled import CompiledTransition, Definition
@@ -218,6 +218,7 @@ class LifecycleAdminMixin(Base):
         """One transition's page; it changes nothing until it is posted."""
         definition = next((one for one in self.lifecycles() if one.name == lifecycle), None)
         edge = definition.transitions.get(transition) if definition is not None else None
+        addresses.stand_on(request, self.admin_site)
         record = self.get_object(request, unquote(object_id))
         if definition is None or edge is None or not edge.manual or record is None:
             raise Http404(_("There is no such transition here."))
@@ -241,6 +242,7 @@ class LifecycleAdminMixin(Base):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """The list; what an action's second page posts back comes in here, too."""
+        addresses.stand_on(request, self.admin_site)
         if request.method == "POST" and bulk.CONFIRMED in request.POST:
             if not self.has_view_or_change_permission(request):
                 raise PermissionDenied

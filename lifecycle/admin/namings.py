@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.admin.utils import quote
 from django.db import router
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from lifecycle import registry
-from lifecycle.admin import parts
+from lifecycle.admin import addresses, parts
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import RecordNotFound
 from lifecycle.store import records
@@ -85,21 +85,13 @@ def _looked_up(definition: Definition, ids: set[str], request: HttpRequest, site
     return {
         (definition.name, records.text_id(record)): NamedRecord(
             label=str(record),
-            url=_url(site, model, record.pk),
+            url=addresses.of(site, f"{model._meta.app_label}_{model._meta.model_name}_change", quote(record.pk)),
             definition=definition,
             state=records.state_of(definition, record),
             version=records.version_of(definition, record),
         )
         for record in rows
     }
-
-
-def _url(site: Any, model: Any, pk: Any) -> str:
-    name = f"{site.name}:{model._meta.app_label}_{model._meta.model_name}_change"
-    try:
-        return reverse(name, args=[pk])
-    except NoReverseMatch:
-        return ""
 
 
 def _bare(definition: Definition | None, lifecycle: str, record_id: str) -> str:

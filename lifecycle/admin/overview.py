@@ -11,13 +11,12 @@ from typing import Any
 from django.db import DatabaseError, connections, transaction
 from django.db.models import Count, Max, Min, Q
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from lifecycle import clock, drawing, registry
-from lifecycle.admin import parts, times
+from lifecycle.admin import addresses, parts, times
 from lifecycle.admin.deeds import deed_label
 from lifecycle.definition import parameters as declared
 from lifecycle.definition.compiled import CompiledTimeout, Definition
@@ -208,7 +207,7 @@ def _records_url(request: HttpRequest, site: Any, definition: Definition) -> str
     model = definition.model
     if not site.is_registered(model) or not site.get_model_admin(model).has_view_permission(request):
         return ""
-    return reverse(f"{site.name}:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return addresses.of(site, f"{model._meta.app_label}_{model._meta.model_name}_changelist")
 
 
 # Work -----------------------------------------------------------------------------------------------
@@ -239,8 +238,8 @@ def _work(using: str) -> dict[str, list[dict[str, Any]]]:
 
 def _work_rows(definition: Definition, rows: Sequence[Any], held: int, site: Any) -> list[WorkRow]:
     """From worst to best."""
-    runs = reverse(f"{site.name}:lifecycle_effectrun_changelist") + f"?lifecycle={definition.name}"
-    holds = reverse(f"{site.name}:lifecycle_triggerhold_changelist") + f"?lifecycle={definition.name}"
+    runs = addresses.of(site, "lifecycle_effectrun_changelist") + f"?lifecycle={definition.name}"
+    holds = addresses.of(site, "lifecycle_triggerhold_changelist") + f"?lifecycle={definition.name}"
 
     def of(**wanted: str) -> list[Any]:
         return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
@@ -318,7 +317,7 @@ def _parameters(definition: Definition, current: Any, site: Any, database: str) 
     defaults = declared.defaults(definition)
     rows = []
     for name in definition.parameters.__dataclass_fields__:  # type: ignore[union-attr]
-        url = reverse(f"{site.name}:lifecycle_parameter", args=[definition.name, name])
+        url = addresses.of(site, "lifecycle_parameter", definition.name, name)
         in_force, in_declaration = getattr(current, name), getattr(defaults, name)
         rows.append(
             {

@@ -8,14 +8,13 @@ from typing import Any
 
 from django.db.models import F
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from lifecycle import drawing
-from lifecycle.admin import inputs, parts, people, permissions, run_sentences, times
+from lifecycle.admin import addresses, inputs, parts, people, permissions, run_sentences, times
 from lifecycle.admin.entries import happened
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, CompiledTransition, Definition
 from lifecycle.models import EffectAttempt, EffectRun, RunStatus, TransitionLog, TriggerHold
@@ -261,7 +260,7 @@ def _run(site: Any, run: EffectRun, attempts: list[EffectAttempt], may_see: bool
     troubled = run.status != RunStatus.SUCCEEDED or run.follow_up in ("pending", "abandoned", "dropped")
     return {
         "number": run.pk,
-        "url": reverse(f"{site.name}:lifecycle_effectrun_change", args=[run.pk]) if may_see else "",
+        "url": addresses.of(site, "lifecycle_effectrun_change", run.pk) if may_see else "",
         "effect": run.effect,
         "badge": parts.run_badge(run),
         "pips": parts.pips(run, attempts),
@@ -274,8 +273,8 @@ def _run(site: Any, run: EffectRun, attempts: list[EffectAttempt], may_see: bool
 
 
 def _more(site: Any, name: str, definition: Definition, record: Any) -> str:
-    url = reverse(f"{site.name}:lifecycle_{name}_changelist")
-    return f"{url}?lifecycle={definition.name}&q={records.text_id(record)}"
+    url = addresses.of(site, f"lifecycle_{name}_changelist")
+    return url and f"{url}?lifecycle={definition.name}&q={records.text_id(record)}"
 
 
 # How it got here --------------------------------------------------------------------------------

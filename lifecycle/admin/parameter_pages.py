@@ -58,7 +58,7 @@ def change_parameter(request: HttpRequest, definition: Definition, name: str, us
         status = 409 if error.retryable else 400
         return _form(definition, name, using, typed=typed, reason=reason, problem=str(error), status=status)
     facts = {"lifecycle": definition.name, "name": name, "value": times.shown(getattr(made, name))}
-    return Answer(done=_("%(lifecycle)s: %(name)s is now %(value)s. It counts from now on.") % facts)
+    return Answer(done=_("Parameter %(name)s of %(lifecycle)s is now %(value)s. It counts from now on.") % facts)
 
 
 def as_json(hint: Any, typed: str) -> Any:

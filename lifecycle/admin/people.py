@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from lifecycle.admin import parts
+from lifecycle.admin import addresses, parts
 
 
 def who(entry: Any, site: Any, *, may_see_runs: bool = True) -> SafeString:
@@ -28,8 +27,8 @@ def _cause(entry: Any, site: Any, *, may_see_runs: bool) -> Any:
         said = _("run %(n)s") % {"n": number}
         if not (may_see_runs and number.isdecimal()):
             return _(", from %(what)s") % {"what": said}
-        url = reverse(f"{site.name}:lifecycle_effectrun_change", args=[number])
-        return format_html(_(", from {}"), format_html('<a href="{}">{}</a>', url, said))
+        url = addresses.of(site, "lifecycle_effectrun_change", number)
+        return format_html(_(", from {}"), format_html('<a href="{}">{}</a>', url, said) if url else said)
     if request_id.startswith("$"):
         return ""
     if request_id and entry.actor_kind == "machine":

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from lifecycle.admin import permissions
+from lifecycle.admin import addresses, permissions
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
@@ -64,6 +64,7 @@ class ReadOnlyAdmin(ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """The list under its own name: nothing is selected to be changed."""
+        addresses.stand_on(request, self.admin_site)
         title = str(self.opts.verbose_name_plural)
         return super().changelist_view(request, {"title": title[:1].upper() + title[1:], **(extra_context or {})})
 

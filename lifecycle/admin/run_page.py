@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from lifecycle import conf
-from lifecycle.admin import namings, parts, permissions, run_offers, run_sentences, times
+from lifecycle.admin import addresses, namings, parts, permissions, run_offers, run_sentences, times
 from lifecycle.admin.deeds import deed_label
 from lifecycle.admin.run_sentences import Known, known
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
@@ -67,7 +66,7 @@ def context(request: HttpRequest, site: Any, run: EffectRun) -> dict[str, Any]:
             }
             for row in actions
         ],
-        "history_url": reverse(f"{site.name}:lifecycle_effectrun_history", args=[run.pk]),
+        "history_url": addresses.of(site, "lifecycle_effectrun_history", run.pk),
         "operate": permissions.OPERATE,
     }
 
@@ -88,7 +87,7 @@ def _notice(run: EffectRun, record: Any) -> dict[str, Any] | None:
 
 def _facts(run: EffectRun, about: Known, record: Any, site: Any) -> list[tuple[str, Any]]:
     entry = run.entry
-    entry_url = reverse(f"{site.name}:lifecycle_transitionlog_change", args=[entry.pk])
+    entry_url = addresses.of(site, "lifecycle_transitionlog_change", entry.pk)
     owed_by = _("version %(version)s, %(name)s, by %(who)s at %(time)s") % {
         "version": entry.version,
         "name": parts.transition_label(about.definition, entry.transition),
@@ -101,7 +100,7 @@ def _facts(run: EffectRun, about: Known, record: Any, site: Any) -> list[tuple[s
         owed_since = format_html("{}; {} {}", owed_since, _("finished"), times.tag(run.finished_at))
     facts: list[tuple[str, Any]] = [
         (_("Lifecycle"), run.lifecycle),
-        (_("Owed by"), format_html('<a href="{}">{}</a>', entry_url, owed_by)),
+        (_("Owed by"), format_html('<a href="{}">{}</a>', entry_url, owed_by) if entry_url else owed_by),
         (_("Owed since"), owed_since),
     ]
     if run.reminder:

@@ -134,6 +134,9 @@ def error(run: EffectRun) -> Any:
     """The last error: its code, then its text."""
     if run.error_kind == "timeout":
         return format_html('<span class="lc-err">{}</span> {}', _("Timed out"), cut(run.error))
+    if run.error_kind == "error" and run.error:
+        # An exception nobody expected: its text begins with its own name.
+        return format_html('<span class="lc-err">{}</span>', cut(run.error))
     code = run.error_code or run.error_kind
     return format_html('<span class="lc-err">{}</span> {}', code, cut(run.error.removeprefix(f"{code}: ")))
 

@@ -17,7 +17,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from lifecycle import operations
-from lifecycle.admin import namings, parts, permissions, run_filters, run_offers, run_page, run_sentences, times
+from lifecycle.admin import (
+    addresses,
+    namings,
+    parts,
+    permissions,
+    run_filters,
+    run_offers,
+    run_page,
+    run_sentences,
+    times,
+)
 from lifecycle.admin.readonly import MOST_ROWS, ForceForm, ReadOnlyAdmin
 from lifecycle.admin.reports import ReportRow, refusal_of
 from lifecycle.exceptions import InvalidInput, LifecycleError
@@ -266,6 +276,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
         run = self.get_object(request, object_id)
         if run is None:
             return self.gone(request, object_id)
+        addresses.stand_on(request, self.admin_site)
         if not self.has_view_permission(request, run):
             raise PermissionDenied
         if request.method == "POST":

@@ -223,7 +223,8 @@ def _duration(value: Any) -> dt.timedelta:
         return dt.timedelta(seconds=value)
     from django.utils.dateparse import parse_duration
 
-    found = parse_duration(value) if isinstance(value, str) else None
+    # Django reads "" as no time at all; here it is a value somebody forgot.
+    found = parse_duration(value) if isinstance(value, str) and value else None
     if found is None:
         raise ValueError(value)
     return found
