@@ -1,0 +1,1 @@
+"""Properties that hold whatever happens, in whatever order."""
