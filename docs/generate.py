@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import datetime as dt
 import inspect
@@ -82,6 +83,43 @@ def checks() -> str:
         ("id", "kind", "meaning"),
         [(f"`{name}`", "warning" if name.startswith("lifecycle.W") else "error", MEANINGS[name]) for name in MEANINGS],
     )
+
+
+def commands() -> str:
+    from django.core.management import get_commands, load_command_class
+
+    parts = []
+    for name in sorted(name for name, app in get_commands().items() if app == "lifecycle"):
+        command = load_command_class("lifecycle", name)
+        parser = command.create_parser("manage.py", name)
+        rows = [
+            (spelled(action), capitalised((action.help or "") % {"default": action.default}))
+            for action in parser._actions
+            if not DJANGOS.intersection(action.option_strings)
+        ]
+        parts.append(f"\n## {name}\n\n{sentence(command.help)}\n\n{table(('option', 'meaning'), rows)}")
+    return "".join(parts) + "\n"
+
+
+# Options that every command of Django has.
+DJANGOS = {
+    "--help", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
+    "--skip-checks",
+}  # fmt: skip
+
+
+def spelled(action: argparse.Action) -> str:
+    """An option as it is typed: ``--limit N``, ``--format text|json``."""
+    value = "" if action.nargs == 0 else action.metavar or "|".join(map(str, action.choices or ()))
+    if not action.option_strings:
+        return f"`{action.metavar or action.dest}`"
+    return ", ".join(f"`{f'{option} {value}'.strip()}`" for option in action.option_strings)
+
+
+def faults() -> str:
+    from lifecycle.doctor import known_faults
+
+    return table(("fault", "meaning"), [(f"`{name}`", sentence(text)) for name, text in known_faults().items()])
 
 
 def meta() -> str:
@@ -185,6 +223,8 @@ def tables() -> dict[str, Callable[[], str]]:
         "settings": settings,
         "errors": errors,
         "checks": checks,
+        "commands": commands,
+        "faults": faults,
         "meta": meta,
         "transition": of("lifecycle.definition.transitions.Transition"),
         "guard": of("lifecycle.definition.wirings.guard"),

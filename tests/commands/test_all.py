@@ -146,6 +146,13 @@ class TestWorker:
         report = outcome("lifecycle_worker")
         assert (report["event"], report["done"]) == ("finished", 2)
 
+    def test_a_queue_that_nobody_names_is_served_and_doubted(self) -> None:
+        queue_runs(1, queue="defualt")
+        out, doubts = io.StringIO(), io.StringIO()
+        call_command("lifecycle_worker", once=True, queues=["defualt"], stdout=out, stderr=doubts)
+        assert out.getvalue() == "lifecycle_worker: 1 done.\n"
+        assert "Did you mean 'default'?" in doubts.getvalue()
+
 
 class TestGraph:
     def test_the_shape_of_a_lifecycle_is_data(self) -> None:

@@ -1,76 +1,48 @@
-"""The process as three deployments declare it; not in a ``lifecycles.py``: a test deploys one after the other."""
+"""The process as each deployment declares it: the code blocks of the page on changing a process in production."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from lifecycle import Lifecycle, State, Timeout, Transition, on_enter
-from tests.rollout.models import After, Before, Between, FirstPaper, SecondPaper, ThirdPaper
+from tests.rollout.models import AfterPaper, BeforePaper, BetweenPaper
 
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "how-to" / "change-a-process-in-production.md"
+BLOCK = r'^```python title="papers/lifecycles.py" {name}\n(.*?)^```$'
+
+# What the effects of the page have sent.
 told: list[str] = []
 
 
-class First(Lifecycle[FirstPaper]):
-    class Meta:
-        model = FirstPaper
-        name = "papers"
-        initial = Before.DRAFT
-        final = [Before.DONE]
-
-    submit = Transition(Before.DRAFT, Before.REVIEW)
-    accept = Transition(Before.REVIEW, Before.DONE)
-
-    accept_silently = Timeout(accept, when=Before.REVIEW, after=timedelta(days=7))
-
-    @submit.effect
-    def tell_reviewer(self, ctx: Any) -> None:
-        told.append(f"first: {ctx.record.pk}")
+@contextmanager
+def _papers(model: type[Any]) -> Iterator[None]:
+    """The app of the page, with one deployment's model."""
+    made = {name: ModuleType(name) for name in ("papers", "papers.models", "papers.mail")}
+    made["papers.models"].Paper = model  # type: ignore[attr-defined]
+    made["papers.mail"].send_to_reviewer = lambda record: told.append(str(record.pk))  # type: ignore[attr-defined]
+    sys.modules.update(made)
+    try:
+        yield
+    finally:
+        for name in made:
+            del sys.modules[name]
 
 
-class Second(Lifecycle[SecondPaper]):
-    """Knows both names: nothing leads into the old one any more, one system transition leads out of it."""
-
-    class Meta:
-        model = SecondPaper
-        name = "papers"
-        initial = Between.DRAFT
-        final = [Between.DONE]
-        states = {Between.REVIEW: State(deprecated=True)}
-
-    submit = Transition(Between.DRAFT, Between.CHECKING)
-    accept = Transition([Between.REVIEW, Between.CHECKING], Between.DONE)
-    rename_review = Transition(Between.REVIEW, Between.CHECKING, manual=False)
-
-    accept_silently = Timeout(accept, when=[Between.REVIEW, Between.CHECKING], after=timedelta(days=7))
-
-    @rename_review.guard(code="locked", message="Somebody is editing this paper.")
-    def is_not_locked(self, ctx: Any) -> Any:
-        return not ctx.record.locked
-
-    @submit.effect
-    def tell_reviewer(self, ctx: Any) -> None:
-        told.append(f"second: {ctx.record.pk}")
-
-    @on_enter(Between.CHECKING)
-    def note(self, ctx: Any) -> None:
-        told.append(f"checking: {ctx.record.pk} by {ctx.transition}")
+def _declared(name: str, model: type[Any]) -> type[Any]:
+    [text] = re.findall(BLOCK.format(name=name), PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    namespace: dict[str, Any] = {"__name__": f"papers.{name}"}
+    with _papers(model):
+        exec(compile(text, f"{PAGE.name}: {name}", "exec"), namespace)
+    declared: type[Any] = namespace["PaperLifecycle"]
+    return declared
 
 
-class Third(Lifecycle[ThirdPaper]):
-    """Has forgotten the old name, and the way out of it."""
-
-    class Meta:
-        model = ThirdPaper
-        name = "papers"
-        initial = After.DRAFT
-        final = [After.DONE]
-
-    submit = Transition(After.DRAFT, After.CHECKING)
-    accept = Transition(After.CHECKING, After.DONE)
-
-    accept_silently = Timeout(accept, when=After.CHECKING, after=timedelta(days=7))
-
-    @submit.effect
-    def tell_reviewer(self, ctx: Any) -> None:
-        told.append(f"third: {ctx.record.pk}")
+Before = _declared("before", BeforePaper)
+First = _declared("first", BetweenPaper)
+Second = _declared("second", BetweenPaper)
+Third = _declared("third", AfterPaper)

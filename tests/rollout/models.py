@@ -1,4 +1,4 @@
-"""One table as three deployments see it: a state is renamed from "review" to "checking"."""
+"""One table as the deployments see it while its state "review" becomes "checking"."""
 
 from __future__ import annotations
 
@@ -7,55 +7,49 @@ from django.db import models
 from lifecycle.models import LifecycleModel, StateField
 
 
-class Before(models.TextChoices):
-    DRAFT = "draft", "Draft"
-    REVIEW = "review", "In review"
-    DONE = "done", "Done"
-
-
-class Between(models.TextChoices):
-    DRAFT = "draft", "Draft"
-    REVIEW = "review", "In review"
-    CHECKING = "checking", "Checking"
-    DONE = "done", "Done"
-
-
-class After(models.TextChoices):
-    DRAFT = "draft", "Draft"
-    CHECKING = "checking", "Checking"
-    DONE = "done", "Done"
-
-
-class FirstPaper(LifecycleModel):
+class BeforePaper(LifecycleModel):
     """The model before the change; its table is the real one."""
 
+    class Status(models.TextChoices):
+        DRAFT = "draft", "Draft"
+        REVIEW = "review", "In review"
+        DONE = "done", "Done"
+
     title = models.CharField(max_length=50, default="Paper")
-    locked = models.BooleanField(default=False)
-    status = StateField(Before)
+    status = StateField(Status)
 
     class Meta:
         db_table = "rollout_paper"
         indexes = [models.Index(fields=["status", "status_changed_at"], name="rollout_paper_due")]
 
 
-class SecondPaper(LifecycleModel):
-    """The same table in the deployment that knows both names."""
+class BetweenPaper(LifecycleModel):
+    """The same table in the two deployments that know both names."""
+
+    class Status(models.TextChoices):
+        DRAFT = "draft", "Draft"
+        REVIEW = "review", "In review"
+        CHECKING = "checking", "Checking"
+        DONE = "done", "Done"
 
     title = models.CharField(max_length=50, default="Paper")
-    locked = models.BooleanField(default=False)
-    status = StateField(Between)
+    status = StateField(Status)
 
     class Meta:
         managed = False
         db_table = "rollout_paper"
 
 
-class ThirdPaper(LifecycleModel):
+class AfterPaper(LifecycleModel):
     """The same table in the deployment that has forgotten the old name."""
 
+    class Status(models.TextChoices):
+        DRAFT = "draft", "Draft"
+        CHECKING = "checking", "Checking"
+        DONE = "done", "Done"
+
     title = models.CharField(max_length=50, default="Paper")
-    locked = models.BooleanField(default=False)
-    status = StateField(After)
+    status = StateField(Status)
 
     class Meta:
         managed = False

@@ -53,7 +53,9 @@ class Command(BaseCommand):
         parser.add_argument("--lifecycle", required=True, metavar="NAME", help="The lifecycle's name.")
         parser.add_argument("--from", required=True, metavar="STATE", dest="source", help="The state to empty.")
         parser.add_argument("--transition", required=True, metavar="NAME", help="The transition to fire.")
-        parser.add_argument("--reason", help="Kept in each history entry. Default: that the state is emptied.")
+        parser.add_argument(
+            "--reason", metavar="TEXT", help="Kept in each history entry. Default: that the state is emptied."
+        )
         parser.add_argument(
             "--batch-size", type=arguments.number(1, 10_000), default=BATCH_SIZE, metavar="N",
             help=f"Records per transaction ({BATCH_SIZE}).",

@@ -67,7 +67,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--all", action="store_true", help="All of them; needed where no filter is given.")
         parser.add_argument("--limit", type=arguments.number(1, 10**9), metavar="N", help="At most so many.")
-        parser.add_argument("--reason", default="", help="Why; kept in the audit row. Required unless --dry-run.")
+        parser.add_argument(
+            "--reason", default="", metavar="TEXT", help="Why; kept in the audit row. Required unless --dry-run."
+        )
         parser.add_argument(
             "--force", action="store_true", help="Also runs whose outcome led somewhere; see the operator's page."
         )

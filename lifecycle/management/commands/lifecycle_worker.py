@@ -18,6 +18,7 @@ from django.db import connections
 from lifecycle import registry
 from lifecycle.execution import connecting
 from lifecycle.execution.drain import drain
+from lifecycle.suggest import did_you_mean
 from lifecycle.sweeps import tick as ticking
 
 log = logging.getLogger("lifecycle.worker")
@@ -55,6 +56,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         worker = Worker(queues=options["queues"], poll=options["poll"])
+        self._warn_of_strange(worker.queues)
         self._json = options["format"] == "json"
         if options["once"]:
             worker.run_until_empty()
@@ -68,6 +70,13 @@ class Command(BaseCommand):
         )
         worker.run()
         self._tell("lifecycle_worker: stopped.", event="stopped", done=worker.done)
+
+    def _warn_of_strange(self, queues: list[str]) -> None:
+        """A queue nobody names may still hold runs of code that is gone: served, but told, for it may be a typo."""
+        known = known_queues()
+        for name in queues:
+            if name not in known:
+                self.stderr.write(f"No lifecycle names the queue '{name}'. {did_you_mean(name, known)}")
 
     def _tell(self, sentence: str, **facts: Any) -> None:
         self.stdout.write(json.dumps({**facts, "pid": os.getpid()}) if self._json else sentence)
