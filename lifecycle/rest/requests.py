@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import ParseError
@@ -98,15 +100,29 @@ def read_data(request: Request) -> Any:
         raise ParseError(_("The body is nested too deeply.")) from None
 
 
-def limit_size(request: Request, limit: int) -> None:
+def limit_size(request: Request, limit: int | None = None) -> None:
     """Refuses a body by its declared length, before a byte of it is parsed.
 
+    Args:
+        limit: in bytes. Django's ``DATA_UPLOAD_MAX_MEMORY_SIZE``, which not every parser heeds, counts besides.
+
     Raises:
-        BodyTooLarge: it says it is larger than ``limit`` bytes.
+        BodyTooLarge: it says it is larger.
     """
+    files = (request.content_type or "").startswith("multipart/")  # measured by Django, file by file
+    limits = [one for one in (limit, None if files else settings.DATA_UPLOAD_MAX_MEMORY_SIZE) if one is not None]
     declared = request.META.get("CONTENT_LENGTH") or "0"
-    if declared.isdigit() and int(declared) > limit:
-        raise BodyTooLarge(limit)
+    if limits and declared.isdigit() and int(declared) > min(limits):
+        raise BodyTooLarge(min(limits))
+
+
+def in_our_words(error: Exception) -> Exception:
+    """What Django finds suspicious about a body (too large, thousands of fields), as an error that DRF answers."""
+    if isinstance(error, RequestDataTooBig):
+        return BodyTooLarge(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0)
+    if isinstance(error, (TooManyFieldsSent, TooManyFilesSent)):
+        return ParseError(_("The body has too many fields."))
+    return error
 
 
 class Body:

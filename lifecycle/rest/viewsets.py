@@ -134,6 +134,7 @@ class LifecycleViewSetMixin(_Base):
         """Creates a record through the runtime: the serializer's fields, and ``request_id``."""
         if not self.lifecycle_creation:
             raise MethodNotAllowed(request.method or "POST")
+        requests.limit_size(request)
         fields: Mapping[str, Any] = getattr(self.get_serializer(), "fields", {})
         data, request_id = requests.read_creation(
             request,
@@ -272,9 +273,11 @@ class LifecycleViewSetMixin(_Base):
                 raise exc
             response.exception = True
             return response
+        if not self._is_ours():
+            return super().handle_exception(exc)
+        exc = requests.in_our_words(exc)
         response = super().handle_exception(exc)
-        if self._is_ours():
-            response.data = errors.body_of_other(exc)
+        response.data = errors.body_of_other(exc)
         return response
 
     # Steps ------------------------------------------------------------------------------------------
