@@ -1,101 +1,91 @@
-"""The browser, and the example it looks at."""
+"""A real browser at a site that serves these tests' database, under the strict content security policy."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.browser.stage import Stage
+from lifecycle.testing import Kit
+from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
+from tests.admin.story import Story
 from tests.conftest import needed
+from tests.orders.provider import FakePayments, FakeServices
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
-    from tests.browser.people import Person, Provider
-
-CHROMIUM = shutil.which("chromium") or ""
-HINT = "install Debian's package chromium"
-# No window, no sandbox of its own (the suite may run as root), and no request of its own to anywhere.
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
+# No calls home: the browser asks this site and nobody else.
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+SECONDS = 15
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Debian's chromium; one per module, because its loop must not run under tests that use the database."""
-    needed("chromium", CHROMIUM, HINT)
-    from playwright.sync_api import sync_playwright
+def chromium() -> Iterator[Any]:
+    """The browser; started once per file.
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+    Its driver keeps an event loop in this thread, and the tests' own queries are made between its turns: until it is
+    stopped, Django must not mistake them for queries of asynchronous code.
+    """
+    needed("Chromium", CHROMIUM, "install Debian's chromium, or put one on the PATH")
+    api = pytest.importorskip("playwright.sync_api")
+    with pytest.MonkeyPatch.context() as patch, api.sync_playwright() as playwright:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def stage() -> Iterator[Stage]:
-    """The example with a real worker: on SQLite and files, or on PostgreSQL and a Redis of its own."""
-    needed("chromium", CHROMIUM, HINT)
-    second = os.environ.get("LIFECYCLE_TEST_DATABASE", "sqlite") == "postgres"
-    running = Stage(LIFECYCLE_STACK="postgres" if second else "sqlite")
-    yield running
-    running.close()
+@pytest.fixture(autouse=True)
+def as_the_example_site(settings: Any) -> None:
+    """The addresses of the example site, and its policy: nothing inline, nothing from elsewhere."""
+    settings.ROOT_URLCONF = "example_project.urls"
+    settings.LOGIN_URL = "login"
+    settings.MIDDLEWARE = ["example_project.headers.ContentSecurityPolicy", *settings.MIDDLEWARE]
 
 
-@pytest.fixture(scope="module")
-def provider(stage: Stage) -> Iterator[Provider]:
-    from tests.browser.people import Provider
+@pytest.fixture
+def story(chromium: Any, transactional_db: None, lifecycle: Kit) -> Iterator[Story]:
+    """The shop in the middle of a day; its rows are committed, so that the site sees them."""
+    fake = FakePayments()
+    lifecycle.use_services(OrderLifecycle, FakeServices(payments=fake))
+    lifecycle.use_services(StrayPaymentLifecycle, FakeServices(payments=fake))
+    told = Story(lifecycle, fake)
+    yield told
+    told.close()
 
-    console = Provider(stage.url)
-    yield console
-    console.close()
 
-
-@pytest.fixture(scope="module")
-def problems() -> list[str]:
-    """What any page complained about: script errors, refused by the policy, warnings."""
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the browser's console complained about."""
     return []
 
 
-@pytest.fixture(autouse=True)
-def no_page_complains(problems: list[str]) -> Iterator[None]:
-    problems.clear()
-    yield
-    assert problems == []
+@pytest.fixture
+def desk_of(chromium: Any, live_server: Any, complaints: list[str]) -> Iterator[Callable[..., Any]]:
+    """A browser page in which somebody is logged in to the admin."""
+    contexts = []
 
+    def opened(user: Any, **options: Any) -> Any:
+        context = chromium.new_context(
+            base_url=live_server.url, **{"viewport": {"width": 1280, "height": 900}, **options}
+        )
+        context.set_default_timeout(SECONDS * 1000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto("/admin/")
+        page.get_by_label("Username").fill(user.get_username())
+        page.get_by_label("Password").fill("x")
+        page.get_by_role("button", name="Log in").click()
+        return page
 
-@pytest.fixture(scope="module")
-def person(chromium: Browser, stage: Stage, problems: list[str]) -> Iterator[Callable[..., Person]]:
-    """Somebody who is logged in; options are the browser's (language, theme, size)."""
-    from tests.browser.people import Person
-
-    people: list[Person] = []
-
-    def comes(name: str = "admin", **options: Any) -> Person:
-        people.append(Person(chromium, stage.url, problems, **options))
-        return people[-1].log_in(name)
-
-    yield comes
-    for one in people:
-        one.close()
-
-
-@pytest.fixture(scope="module")
-def admin(person: Callable[..., Person]) -> Person:
-    return person("admin")
-
-
-@pytest.fixture(scope="module")
-def clerk(person: Callable[..., Person]) -> Person:
-    return person("clerk")
+    yield opened
+    for context in contexts:
+        context.close()
+    favicons = [one for one in complaints if "404" in one]
+    assert complaints == favicons

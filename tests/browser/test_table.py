@@ -1,4 +1,4 @@
-"""The acceptance table of the example, clicked: what people do on the pages, and what they see without reloading them."""
+"""The acceptance table of the example, clicked: what people do on the pages, and what they see there."""
 
 from __future__ import annotations
 
