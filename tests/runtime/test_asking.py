@@ -13,8 +13,8 @@ from lifecycle import SYSTEM, Refuse
 from lifecycle.exceptions import LifecycleError, UnknownTransition
 from lifecycle.models import ParameterOverride
 from lifecycle.runtime import can, create, fire, parameters, register_guard
+from lifecycle.testing import assert_statements
 from tests.desk.models import Ticket
-from tests.runtime.conftest import statements
 
 pytestmark = pytest.mark.django_db
 
@@ -67,7 +67,7 @@ def test_can_without_input_answers_for_the_button_with_input_for_the_call(ticket
 
 
 def test_can_and_available_cost_no_statement(ticket: Ticket) -> None:
-    with statements(0):
+    with assert_statements(0):
         ticket.lifecycle.can("touch", actor=SYSTEM)
         ticket.lifecycle.available(actor=SYSTEM)
 
@@ -128,7 +128,7 @@ def test_a_view_shows_one_picture_in_three_statements(ticket: Ticket) -> None:
     ticket.lifecycle.fire("solve", actor=SYSTEM, input={"answer": "x"})
     ticket.lifecycle.fire("reopen", actor=SYSTEM)
 
-    with statements(3):
+    with assert_statements(3):
         view = stale.lifecycle.view(actor=SYSTEM)
 
     assert (view.state, view.version) == ("open", 4)

@@ -6,16 +6,14 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from lifecycle import SYSTEM, registry
 from lifecycle.exceptions import GuardRefused, InvalidRequestId, RecordNotFound, UnknownTransition, WrongState
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire_many, register_guard
 from lifecycle.runtime.batch import fire_due
+from lifecycle.testing import assert_statements
 from tests.desk.models import Parcel, Ticket
-from tests.runtime.conftest import CONTROL
 
 pytestmark = pytest.mark.django_db
 
@@ -28,21 +26,14 @@ def solved(new_ticket: Any) -> list[Ticket]:
     return tickets
 
 
-def sent(captured: CaptureQueriesContext) -> list[str]:
-    return [query["sql"].split()[0] for query in captured if not query["sql"].startswith(CONTROL)]
-
-
 def test_a_batch_is_written_with_one_update_and_one_insert_of_entries_and_runs(db: Any) -> None:
     parcels = [create(Parcel(), actor=SYSTEM) for _ in range(6)]
 
-    with CaptureQueriesContext(connection) as captured:
+    with assert_statements(5) as sent:
         report = fire_many(Parcel.objects.all(), "send", actor=SYSTEM)
 
     assert len(report.fired) == 6
-    statements = sent(captured)
-    assert statements.count("UPDATE") == 1
-    assert statements.count("INSERT") == 2
-    assert len(statements) == 5, statements
+    assert [sql.split()[0] for sql in sent] == ["SELECT", "SELECT", "UPDATE", "INSERT", "INSERT"]
     assert EffectRun.objects.filter(effect="print_label", stay_version=2).count() == 6
     assert {parcel.lifecycle.history.last().transition for parcel in parcels} == {"send"}
 

@@ -25,9 +25,9 @@ from lifecycle.exceptions import (
 )
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire
+from lifecycle.testing import assert_statements
 from tests.desk import lifecycles
 from tests.desk.models import Agent, Parcel, Ticket
-from tests.runtime.conftest import statements
 
 pytestmark = pytest.mark.django_db
 
@@ -77,26 +77,26 @@ def test_firing_moves_the_row_the_history_and_the_instance_together(ticket: Tick
 
 
 def test_a_plain_fire_is_three_statements(ticket: Ticket) -> None:
-    with statements(3):
+    with assert_statements(3):
         ticket.lifecycle.fire("touch", actor=SYSTEM)
 
 
 def test_a_fire_with_effects_is_four_statements(db: Any) -> None:
     parcel = create(Parcel(), actor=SYSTEM)
 
-    with statements(4):
+    with assert_statements(4):
         parcel.lifecycle.fire("send", actor=SYSTEM)
 
 
 def test_a_request_id_costs_one_statement_more(ticket: Ticket) -> None:
-    with statements(4):
+    with assert_statements(4):
         ticket.lifecycle.fire("touch", actor=SYSTEM, request_id="one")
 
 
 def test_a_replay_writes_nothing(ticket: Ticket) -> None:
     ticket.lifecycle.fire("touch", actor=SYSTEM, request_id="one")
 
-    with statements(2):
+    with assert_statements(2):
         ticket.lifecycle.fire("touch", actor=SYSTEM, request_id="one")
 
 
@@ -171,7 +171,7 @@ def test_a_permission_is_asked_of_people_not_of_the_system(ticket: Ticket, agent
 
 
 def test_a_system_transition_is_refused_to_people_before_the_row_is_read(ticket: Ticket) -> None:
-    with statements(0), pytest.raises(PermissionRefused) as caught:
+    with assert_statements(0), pytest.raises(PermissionRefused) as caught:
         ticket.lifecycle.fire("reply", actor=SYSTEM, manual=True)
 
     assert caught.value.code == "not_manual"

@@ -7,39 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 
 from lifecycle import SYSTEM, Actor
 from lifecycle.exceptions import Conflict, RequestReused, WrongState
 from lifecycle.models import TransitionLog
 from lifecycle.runtime import create
 from lifecycle.runtime.creation import begin
+from lifecycle.testing import race
 from tests.desk.models import Ticket
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """Runs each call in a thread with its own connection, all released together; answers or exceptions in order."""
-    barrier = threading.Barrier(len(calls))
-    answers: list[Any] = [None] * len(calls)
-
-    def run(index: int, call: Callable[[], Any]) -> None:
-        try:
-            barrier.wait(timeout=10)
-            answers[index] = call()
-        except Exception as error:  # noqa: BLE001 the test looks at it
-            answers[index] = error
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(calls)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=30)
-        assert not thread.is_alive()
-    return answers
+    """Races the calls; values and errors in their order."""
+    return [finish.value if finish.won else finish.error for finish in race(*calls)]
 
 
 def fresh(ticket: Ticket) -> Ticket:
