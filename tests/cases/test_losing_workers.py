@@ -119,7 +119,7 @@ def test_what_is_stuck_is_counted_where_people_look(lifecycle: Kit) -> None:
 
 
 def test_a_run_that_crashed_takes_nobodys_place() -> None:
-    """pgqueuer #475, lilspikey/django-background-tasks #239, #151, tubesync #252: its slot was lost too."""
+    """pgqueuer #475, django-background-tasks #239, #151, tubesync #252: its slot was lost too."""
     queue_runs(3)
     expire(claim("crashed"))
 

@@ -71,7 +71,7 @@ def test_wake_ups_that_come_too_often_do_no_harm(lifecycle: Kit) -> None:
 
 
 def test_the_same_thing_asked_for_twice_is_owed_twice_unless_a_key_says_otherwise() -> None:
-    """lilspikey/django-background-tasks #36: equal names and arguments were taken for one task."""
+    """django-background-tasks #36: equal names and arguments were taken for one task."""
     parcel = sent()
     drain()
 

@@ -58,6 +58,7 @@ def test_sqlite_as_the_readme_sets_it_up(database: Any, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", [None, "DEFERRED"])
 def test_sqlite_whose_transactions_begin_without_the_lock(database: Any, mode: str | None) -> None:
+    """wagtail #14361, opencodelists #2268, #2344: options in the wrong place, or not set."""
     said = "DATABASES['default'] is SQLite without transaction_mode 'IMMEDIATE'."
     assert database("sqlite", transaction_mode=mode, init_command=WAL) == [("lifecycle.E120", said)]
 
@@ -92,6 +93,7 @@ class Astray:
 
 
 def test_routers_that_part_a_record_from_its_history(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """django-logic PR #137: a router split the record from what it owes."""
     settings.DATABASE_ROUTERS = [f"{__name__}.Astray"]
     connection = SimpleNamespace(vendor="postgresql", settings_dict={"OPTIONS": {}})
     monkeypatch.setattr(databases, "connections", {"default": connection, "elsewhere": connection})
@@ -126,6 +128,7 @@ def test_a_dispatcher_that_cannot_be_imported(settings: Any) -> None:
 
 
 def test_a_configured_lease_that_an_effect_outlasts(settings: Any) -> None:
+    """django-q #183: longer work than its lease."""
     settings.LIFECYCLE = {"LEASE": timedelta(seconds=10)}
     said = "Effect 'print_label' may take 0:00:10, but the configured lease ends after 0:00:10."
     assert messages() == [("lifecycle.E132", said)]

@@ -80,7 +80,7 @@ def test_a_claim_with_a_watermark_looks_only_from_there_on(store: claims.Claims)
 
 
 def test_the_watermark_admits_rows_due_at_that_very_moment_in_whole_seconds(store: claims.Claims) -> None:
-    """Row 35 (dbos-py #768): text datetimes of different length must not hide each other."""
+    """dbos-py #768: text datetimes of different length must not hide each other."""
     moment = clock.now().replace(microsecond=0) - dt.timedelta(minutes=1)
     first, second = queue_runs(2, available_at=moment)
     held = store.claim(WANTED)
@@ -93,7 +93,7 @@ def test_the_watermark_admits_rows_due_at_that_very_moment_in_whole_seconds(stor
 
 
 def test_one_millisecond_decides_what_is_due_first(store: claims.Claims) -> None:
-    """Row 35 (dbos-py #768)."""
+    """dbos-py #768: deadlines in whole seconds on one database only."""
     moment = clock.now().replace(microsecond=0) - dt.timedelta(minutes=1)
     later = queue_run(available_at=moment + dt.timedelta(milliseconds=1))
     first = queue_run(available_at=moment)
@@ -146,7 +146,7 @@ def test_a_finish_of_the_last_run_answers_that_there_is_no_next(store: claims.Cl
 
 
 def test_a_lost_finish_changes_nothing_and_its_next_claim_is_valid(store: claims.Claims) -> None:
-    """Row 41 (hatchet #2432), row 68 (solid_queue #589): a late finisher is refused, the outcome is final once."""
+    """hatchet #2432, solid_queue #589: a late finisher is refused, the outcome is final once."""
     _, second = queue_runs(2)
     held = claim()
     EffectRun.objects.filter(pk=held.id).update(fence=9)
@@ -184,7 +184,7 @@ def test_a_run_released_with_a_delay_is_due_that_much_later(store: claims.Claims
 
 
 def test_renewing_extends_every_held_lease_and_names_the_lost_ones(store: claims.Claims) -> None:
-    """Row 123 (lion-reader PR #917): a heartbeat must not extend another's lease."""
+    """lion-reader PR #917: a heartbeat must not extend another's lease."""
     queue_runs(3)
     kept, taken, finished = claim(), claim(), claim()
     EffectRun.objects.filter(pk=taken.id).update(fence=taken.fence + 1)
@@ -227,7 +227,7 @@ def test_a_database_that_cannot_run_effects_is_named(vendor: str, monkeypatch: p
 
 @pytest.mark.django_db(transaction=True)
 def test_many_drains_at_once_claim_every_run_exactly_once() -> None:
-    """Rows 5, 34, 113: the claim decides, whatever the number of wake-ups, on every database."""
+    """celery/celery #4400, dbos-py #541, django-background-tasks #113, solid_queue #531: the claim decides."""
     runs = queue_runs(60)
 
     def take_all() -> list[int]:
@@ -248,7 +248,7 @@ def test_many_drains_at_once_claim_every_run_exactly_once() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.postgres
 def test_a_run_in_an_open_transaction_is_passed_over_and_its_heartbeat_waits_for_nobody() -> None:
-    """Row 74 (solid_queue #350): the heartbeat must not queue up behind a row's lock."""
+    """solid_queue #350: the heartbeat must not queue up behind a row's lock."""
     from django.db import connections, transaction
 
     first, second = queue_runs(2)

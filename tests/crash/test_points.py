@@ -74,7 +74,7 @@ def recover() -> None:
 def test_whatever_a_worker_was_doing_when_it_ended_every_run_is_done_once(
     point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows 1, 2, 44, 63: recovery needs nothing but the rows."""
+    """celery/celery #3541, #1628, OpenFn #4708: recovery needs nothing but the rows, least of all the message."""
     parcels = {kind: owe(kind) for kind in KINDS}
     before = set(EffectRun.objects.filter(status="succeeded").values_list("pk", flat=True))
     log = tmp_path / "starts"

@@ -26,6 +26,7 @@ class Undo(Exception):
 @pytest.mark.django_db(transaction=True)
 class TestWake:
     def test_a_transaction_wakes_each_queue_once_and_only_after_its_commit(self, recorder: RecordingDispatcher) -> None:
+        """django-tasks #189: the row with the data, the wake-up after it."""
         with transaction.atomic():
             for _ in range(3):
                 wake("default", ["default", "mail", "default"])
@@ -97,6 +98,7 @@ class TestWake:
 
 class CapturedTests(TestCase):
     def test_each_captured_block_of_one_test_wakes(self) -> None:
+        """Django PR #12944, #14796, #15285: callbacks that a test can see."""
         with dispatch.replaced(RecordingDispatcher()) as recorder:
             for _ in range(2):
                 with self.captureOnCommitCallbacks(execute=True):

@@ -61,6 +61,7 @@ def messages(app: Celery, queue: str) -> list[Any]:
 
 class TestMessage:
     def test_it_says_only_which_queue_to_look_at_and_soon_expires(self, app: Celery) -> None:
+        """celery/celery #3501, #2599, celery/kombu #337: no message carries a time."""
         assert CeleryDispatcher().publish("mail") is True
         [message] = messages(app, "celery")
         assert message.headers["task"] == "lifecycle.drain"
@@ -258,6 +259,7 @@ class TestTickStep:
         assert tasks.TickStep in app.steps["consumer"]
 
     def test_it_ticks_at_once_and_then_once_per_interval_and_a_reconnect_does_not_double_it(self, app: Celery) -> None:
+        """Borderless360/django-logic #203."""
         consumer = Consumer(app)
         step = tasks.TickStep(consumer)
         step.start(consumer)

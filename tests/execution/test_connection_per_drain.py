@@ -16,6 +16,7 @@ from tests.desk.models import Parcel
 
 @pytest.mark.django_db(transaction=True)
 def test_a_drain_keeps_its_connection_between_runs_although_requests_would_not() -> None:
+    """celery/celery #10554, PR #10555: the pool was closed after every task."""
     assert connection.settings_dict["CONN_MAX_AGE"] == 0
     for _ in range(5):
         fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_run_whose_lease_is_over_starts_again_after_a_pause() -> None:
-    """Rows 1, 2, 44 (procrastinate #307), 69: recovery is from the row, and by itself."""
+    """celery/celery #3541, #1628, procrastinate #307, django-tasks #46: from the row, and by itself."""
     queue_run()
     held = claim("lost-worker")
     expire(held)
@@ -42,7 +42,7 @@ def test_a_run_whose_lease_is_over_starts_again_after_a_pause() -> None:
 
 
 def test_a_live_lease_is_left_alone_however_long_the_run_lasts() -> None:
-    """Rows 58 (oban #1141), 62, 67, 111: age is not death."""
+    """oban #1141, hexpm PR #1825, river PR #1288, django-background-tasks #128, xagent #1565: age is not death."""
     queue_run()
     held = claim()
     EffectRun.objects.update(started_at=clock.now() - dt.timedelta(days=1))
@@ -69,7 +69,7 @@ def test_pauses_after_crashes_double() -> None:
 
 
 def test_the_third_crash_is_death_and_the_record_is_not_stranded() -> None:
-    """Rows 21, 83 (sidekiq #4633): poison is contained, `on_dead` follows."""
+    """OasisPlatform PR #975, sidekiq #4633, #3400: poison is contained, `on_dead` follows."""
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
     EffectRun.objects.update(crashes=2)
@@ -107,7 +107,7 @@ def test_a_dead_run_of_an_unknown_effect_leaves_its_follow_up_to_a_process_that_
 
 
 def test_a_pass_is_bounded_and_says_that_more_is_there() -> None:
-    """Row 8 (kombu #164): the next pass goes on where this one stopped."""
+    """celery/kombu #164: the next pass goes on where this one stopped."""
     queue_runs(3, an_entry())
     for _ in range(3):
         expire(claim())
@@ -186,7 +186,7 @@ def test_run_dead_is_announced_after_the_commit() -> None:
 
 @pytest.mark.parametrize("meanwhile", ["renewed", "finished", "taken back", "claimed by another"])
 def test_a_sweep_that_looked_too_early_takes_nothing(meanwhile: str) -> None:
-    """Rows 30, 64: the sweep's own UPDATE decides, not what it read before."""
+    """dbos-py #742, river #1302: the sweep's own UPDATE decides, not what it read before."""
     queue_run()
     held = claim()
     expire(held)
@@ -213,7 +213,7 @@ def test_a_sweep_that_looked_too_early_takes_nothing(meanwhile: str) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_sweeps_at_once_each_lost_run_is_taken_by_one() -> None:
-    """Row 30 (dbos-py #742)."""
+    """dbos-py #742: what a recoverer read is not what it owns."""
     queue_runs(20, an_entry())
     for _ in range(20):
         expire(claim())
@@ -227,7 +227,7 @@ def test_of_two_sweeps_at_once_each_lost_run_is_taken_by_one() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_finish_and_a_sweep_at_once_leave_one_outcome() -> None:
-    """Row 64 (river #1302): a run that finished after the sweep looked is not taken back."""
+    """river #1302, PR #1373: a run that finished after the sweep looked is not taken back."""
     for _ in range(5):
         EffectRun.objects.all().delete()
         queue_run()

@@ -55,7 +55,7 @@ def test_only_the_named_queue_is_drained() -> None:
 
 
 def test_a_drain_told_to_stop_ends_after_the_current_run_and_says_that_more_is_due(behave: dict[str, Any]) -> None:
-    """Row 89 (django-tasks-db #61): a flag, asked between runs."""
+    """django-tasks-db #61: a signal in the middle of a claim; here it is a flag, asked between runs."""
     for _ in range(3):
         returned()
     stopping: list[bool] = []
@@ -222,7 +222,7 @@ def test_two_drains_at_once_do_every_run_once(behave: dict[str, Any]) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_processes_do_every_run_once() -> None:
-    """Row 34 (dbos-py #541): on SQLite too."""
+    """dbos-py #541, PR #564: on SQLite too."""
     entries = [returned() for _ in range(20)]
     code = (
         "import sys, django; django.setup()\n"
@@ -264,7 +264,7 @@ def test_two_processes_do_every_run_once() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_drain_lives_through_a_claim_that_meets_a_dead_database(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows 25 (paperless-ngx PR #12977), 12: the worker outlives the database's restart."""
+    """paperless-ngx PR #12977, celery/celery #8030: the worker outlives the database's restart."""
     returned()
     store = type(claims.for_alias(USING))
     take = store.claim
@@ -285,7 +285,7 @@ def test_a_drain_lives_through_a_claim_that_meets_a_dead_database(quick: None, m
 
 @pytest.mark.django_db(transaction=True)
 def test_a_drain_whose_database_stays_away_ends_with_its_budget(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row 43: no wait is without an end."""
+    """DBOS, read in its source: no wait is without an end."""
     store = type(claims.for_alias(USING))
 
     def no_answer(self: Any, *args: Any) -> Any:

@@ -79,7 +79,7 @@ EVENTS = [swept, reclaimed, finished, cancelled, deleted]
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
 @pytest.mark.parametrize("write", WRITES)
 def test_a_worker_that_lost_its_lease_writes_nothing(write: str, event: Callable[[ClaimedRun], None]) -> None:
-    """Rows 64 (river #1302), 68, 93 (django-ox PR #16), 100 (django-logic PR #218), 123."""
+    """river #1302, solid_queue #589, django-ox PR #16, django-logic PR #218, lion-reader PR #917, oban #1496."""
     queue_run()
     held = claim()
     event(held)
@@ -106,7 +106,7 @@ def test_the_same_write_of_the_holder_is_written(write: str) -> None:
 def test_an_effect_whose_run_was_taken_meanwhile_leads_to_nothing(
     event: Callable[[ClaimedRun], None], fails: bool, behave: dict[str, Any]
 ) -> None:
-    """Row 41: a finish refused, no follow-up fired, no attempt noted."""
+    """hatchet #2432: a finish refused, no follow-up fired, no attempt noted."""
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
     held = claim()

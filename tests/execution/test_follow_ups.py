@@ -76,6 +76,7 @@ def test_a_refused_follow_up_waits_and_the_outcome_stays(parcel: Parcel, guard: 
 def test_a_waiting_follow_up_applies_once_the_reason_is_gone_and_the_effect_does_not_run_again(
     parcel: Parcel, guard: list[Answer], behave: dict[str, Any]
 ) -> None:
+    """get-convex/workflow #38: what was paid for is not done again."""
     guard.append(lambda ctx: "Not yet.")
     drain()
     behave["print_label"] = raising(AssertionError("the effect ran again"))
@@ -145,7 +146,7 @@ def test_a_follow_up_whose_record_moved_on_is_dropped_with_the_reason(parcel: Pa
 
 
 def test_a_follow_up_of_an_earlier_visit_does_not_apply_to_a_later_one(parcel: Parcel, behave: dict[str, Any]) -> None:
-    """Row 60 (oban #1018): the stay that owed it is over, though the state is the same."""
+    """oban #1018: the stay that owed it is over, though the state is the same."""
 
     def effect(ctx: Any) -> dict[str, Any]:
         if ctx.run.pk == first.pk:
@@ -320,7 +321,7 @@ def test_when_the_follow_ups_transaction_breaks_the_outcome_is_recorded_alone(
 
 @pytest.mark.django_db(transaction=True)
 def test_two_sweeps_at_once_apply_a_follow_up_once(parcel: Parcel, guard: list[Answer]) -> None:
-    """Row 30 (dbos-py #742): only the write that won acts."""
+    """dbos-py #742: only the write that won acts."""
     guard.append(lambda ctx: False)
     drain()
     guard.clear()

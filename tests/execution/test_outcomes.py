@@ -46,6 +46,7 @@ def returned() -> Parcel:
 
 
 def test_success_records_the_result_and_fires_the_follow_up_with_it(parcel: Parcel) -> None:
+    """kmmbvnr/django-fsm #299: the state said sent, and the mail had failed."""
     assert drain().done == 1
 
     run = the_run()
@@ -140,6 +141,7 @@ def test_an_error_is_tried_again_after_growing_pauses_and_then_failed_for_good(
 def test_a_business_no_is_final_at_once_and_its_code_and_details_reach_the_follow_up(
     parcel: Parcel, behave: dict[str, Any]
 ) -> None:
+    """viewflow/viewflow #244, kmmbvnr/django-fsm #131: a failure has a way of its own."""
     def effect(ctx: Any) -> None:
         raise Fail("no_address", "There is no address.", details={"field": "street"})
 
@@ -185,7 +187,7 @@ def test_details_that_are_no_json_are_left_out_and_the_failure_is_recorded(
 
 
 def test_a_permanent_failure_is_not_tried_again(parcel: Parcel, behave: dict[str, Any]) -> None:
-    """Row 98 (django-logic PR #216)."""
+    """Borderless360/django-logic #209, PR #216: a no is not asked again."""
 
     def effect(ctx: Any) -> None:
         raise Permanent("The account is closed.", code="closed")
@@ -280,7 +282,7 @@ class CrashingText(Exception):
 def test_a_failure_is_recorded_whatever_the_error_says(
     parcel: Parcel, behave: dict[str, Any], error: type[BaseException]
 ) -> None:
-    """Row 101 (django-logic PR #183)."""
+    """django-logic PR #183: a NUL byte in an error's text broke the record of the failure."""
 
     def effect(ctx: Any) -> None:
         raise error
@@ -335,7 +337,7 @@ def test_secrets_in_an_errors_text_are_cut_out(parcel: Parcel, behave: dict[str,
 
 
 def test_one_runs_exception_does_not_end_the_drain(behave: dict[str, Any]) -> None:
-    """Rows 33 (dbos-py #546), 90 (django-tasks #190)."""
+    """dbos-py #546, django-tasks #190, jaiminho PR #254: poison stops nobody else."""
     for _ in range(3):
         returned()
     calls = []
@@ -475,7 +477,7 @@ def test_a_record_deleted_by_its_effect_keeps_the_outcome_and_drops_the_follow_u
 
 @pytest.mark.parametrize("unknown", [{"lifecycle": "moved"}, {"effect": "renamed"}])
 def test_a_run_this_process_does_not_know_is_put_back_without_an_attempt(unknown: dict[str, str]) -> None:
-    """Row 38 (dbos-py PR #750): rolling deploys."""
+    """dbos-py PR #750: rolling deploys."""
     queue_run(an_entry(), **unknown)
 
     report = drain()

@@ -72,6 +72,7 @@ def test_a_reminder_whose_effect_ends_the_stay_owes_no_next_one(
 
 
 def test_missed_turns_are_not_made_up_for(ticket: Ticket) -> None:
+    """akvo #5249: a slow schedule piled up."""
     first = EffectRun.objects.get()
 
     with travel(hours=4 + 8 * 3, seconds=1):

@@ -315,7 +315,7 @@ def test_the_watchdogs_last_timeout_leaves_the_follow_up_to_the_tick(
 def test_a_long_effect_keeps_its_lease_without_doing_anything_for_it(
     behave: dict[str, Any], own_watchdog: watchdog.Watchdog
 ) -> None:
-    """Rows 58, 62: heartbeat, not elapsed time."""
+    """oban #1141, hexpm PR #1825: heartbeat, not elapsed time."""
     sent()
     EffectRun.objects.update(lease_seconds=1)
     leases = []
@@ -357,7 +357,7 @@ def test_an_effect_learns_that_its_run_was_taken_away(behave: dict[str, Any], ow
 def test_a_worker_that_cannot_renew_gives_up_before_its_lease_is_over(
     behave: dict[str, Any], own_watchdog: watchdog.Watchdog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Row 70 (solid_queue PR #778): self-fencing."""
+    """solid_queue PR #778, #763: a worker that cannot renew stops itself."""
     sent()
     EffectRun.objects.update(lease_seconds=1)
     store = type(claims.for_alias(USING))

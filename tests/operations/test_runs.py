@@ -73,6 +73,7 @@ def untouched(run: EffectRun, before: dict[str, Any]) -> bool:
 
 
 def test_a_failed_run_runs_again_under_the_same_key_and_the_deed_is_kept(behave: dict[str, Any]) -> None:
+    """django-tasks-db #7, celery/django-celery-results #252: a button, and what happened is kept."""
     run = failed_refund(behave)
     key = run.idempotency_key
 
@@ -219,7 +220,7 @@ def test_a_run_this_process_does_not_know_is_not_queued_from_here(
 
 @pytest.mark.parametrize("operation", [retry_run, cancel_run])
 def test_a_run_in_a_workers_hands_is_busy(operation: Any) -> None:
-    """Row 99 (django-logic PR #216)."""
+    """django-logic PR #216, #210: an operator was told to complete what a worker held."""
     run = queue_run()
     claim("worker-7")
     before = facts(run)
@@ -232,6 +233,7 @@ def test_a_run_in_a_workers_hands_is_busy(operation: Any) -> None:
 
 @pytest.mark.parametrize(("operation", "status"), [(retry_run, "queued"), (cancel_run, "cancelled")])
 def test_force_takes_a_run_from_its_worker_whose_outcome_is_then_discarded(operation: Any, status: str) -> None:
+    """graphile/worker #204, #222, PR #374: unlocking and failing, fenced."""
     run = queue_run()
     held = claim()
 

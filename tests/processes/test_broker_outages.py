@@ -51,6 +51,7 @@ def all_sent(count: int) -> bool:
 def test_a_dead_broker_costs_no_commit_anything_and_a_polling_worker_does_the_work(
     online: Stage, own_redis: OwnRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """celery/celery #4296, #6911, #4556, #4663: delay() hung when the broker was down."""
     assert dispatch.publish("default"), "the broker is there at first"
     own_redis.kill()
     with dispatch.replaced(Stopwatch()) as watch:
@@ -95,6 +96,7 @@ def test_a_silent_broker_costs_one_commit_per_period_and_the_work_is_done_once_i
 def test_after_a_restart_of_the_broker_the_workers_tick_finds_what_nobody_was_woken_for(
     online: Stage, own_redis: OwnRedis
 ) -> None:
+    """celery/celery #1789, #8030, #8384: a restart of Redis lost tasks, or stopped their consumers."""
     worker = online.celery_worker()
     online.wait_until("the worker", lambda: "ready." in worker.output)
     own_redis.kill()

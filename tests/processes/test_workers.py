@@ -39,6 +39,7 @@ def is_ready(child: Child) -> bool:
 
 
 def test_a_commit_wakes_a_celery_worker_and_its_parent_never_opens_the_database(online: Stage) -> None:
+    """celery/celery PR #9953, #10020, django-tasks-scheduler #393: connections shared over a fork."""
     worker = online.celery_worker()
     online.wait_until("the worker", lambda: is_ready(worker))
     [parcel] = send()
@@ -76,6 +77,7 @@ def test_two_runs_behind_one_wake_up_keep_two_children_busy(online: Stage) -> No
 
 
 def test_kill_9_of_a_worker_in_the_middle_of_an_effect_repeats_it_under_the_same_key(online: Stage) -> None:
+    """celery/celery #3541, #1628, django-logic PR #82: no setting is needed for it."""
     online.hold_effects()
     worker = online.celery_worker()
     [parcel] = send()
@@ -134,6 +136,7 @@ def test_sigterm_finishes_the_run_under_way_and_starts_no_other(online: Stage, k
 
 
 def test_a_lifecycle_worker_needs_no_broker(offline: Stage) -> None:
+    """celery/celery #8030, #8082: a worker that does not depend on the broker."""
     send(2)
     worker = offline.lifecycle_worker()
     offline.wait_until("the labels", lambda: all_sent(2))

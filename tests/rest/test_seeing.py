@@ -95,6 +95,7 @@ def test_a_view_holds_everything_a_page_needs(api: APIClient, ticket: Ticket) ->
 
 
 def test_a_view_costs_the_same_however_long_the_history_is(api: APIClient, ticket: Ticket, user: User) -> None:
+    """django-commons/django-simple-history #495, #1430: a query per entry."""
     view(api, ticket)  # the user's permissions are remembered from here on
     with CaptureQueriesContext(connection) as short:
         view(api, ticket)

@@ -439,6 +439,7 @@ def test_a_refusal_caught_in_a_transaction_leaves_it_usable(ticket: Ticket) -> N
 
 
 def test_what_an_outer_transaction_rolls_back_did_not_happen(ticket: Ticket) -> None:
+    """dbos-py PR #709, #634: enqueued in the caller's transaction."""
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         ticket.lifecycle.fire("ask", actor=SYSTEM)
         raise ZeroDivisionError

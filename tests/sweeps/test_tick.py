@@ -38,6 +38,7 @@ def parcel_with_a_label_owed() -> Parcel:
 
 class TestGate:
     def test_one_caller_per_interval_gets_through(self, time: Time) -> None:
+        """django-q #231, procrastinate #1408: a turn is taken by one, and held by no lock."""
         assert tick().ran
         time.passes(seconds=4.9)
         assert not tick().ran
@@ -111,6 +112,7 @@ class TestParts:
     def test_the_run_of_a_lost_worker_is_queued_again_after_its_lease(
         self, time: Time, woken: RecordingDispatcher
     ) -> None:
+        """sidekiq #5540, #4937, celery/kombu PR #2558: periodically, in a time that is known."""
         parcel_with_a_label_owed()
         assert claims.for_alias("default").claim(Wanted(queue="default", worker="gone")) is not None
         time.passes(seconds=59)
@@ -146,6 +148,7 @@ class TestParts:
     def test_each_queue_with_due_runs_is_woken_once_however_many_wait(
         self, time: Time, woken: RecordingDispatcher
     ) -> None:
+        """preloop PR #708: a storm of messages with every pass."""
         for _ in range(3):
             parcel_with_a_label_owed()
         mail, later = parcel_with_a_label_owed(), parcel_with_a_label_owed()

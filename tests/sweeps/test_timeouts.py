@@ -75,6 +75,7 @@ def test_a_stay_that_began_at_any_microsecond_is_due_at_that_microsecond(time: T
 
 
 def test_a_timeout_of_an_earlier_visit_does_not_end_a_later_one(time: Time) -> None:
+    """kernelci/kernelci-core PR #3121, bucketeer-io/bucketeer #913."""
     ticket = solved()
     time.passes(days=1)
     fire(ticket, "reopen", actor=SYSTEM)
@@ -123,6 +124,7 @@ class TestRefused:
         undo()
 
     def test_it_is_parked_with_its_reasons_and_the_others_go_on(self, time: Time) -> None:
+        """vm0-ai/vm0 #4468, evoila/meho PR #2368: what is skipped is seen."""
         refused, paid, poison = solved(title="debt"), solved(title="paid"), solved(title="poison")
         time.passes(days=3)
         report = pass_of()
@@ -335,6 +337,7 @@ def test_a_record_that_somebody_holds_locked_is_passed_over_and_comes_next_time(
 
 @pytest.mark.django_db(transaction=True)
 def test_two_passes_at_once_fire_each_timeout_once(time: Time) -> None:
+    """django-q #231: two schedulers made the work of one schedule twice."""
     tickets = many_solved(30)
     time.passes(days=3)
     start = threading.Barrier(2)
@@ -360,6 +363,7 @@ def test_two_passes_at_once_fire_each_timeout_once(time: Time) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_now_is_the_database_clock_when_nobody_travels() -> None:
+    """db-scheduler #433: clocks of several machines differ."""
     solved()
     with _Statements() as statements:
         pass_of()
