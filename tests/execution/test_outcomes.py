@@ -142,6 +142,7 @@ def test_a_business_no_is_final_at_once_and_its_code_and_details_reach_the_follo
     parcel: Parcel, behave: dict[str, Any]
 ) -> None:
     """viewflow/viewflow #244, kmmbvnr/django-fsm #131: a failure has a way of its own."""
+
     def effect(ctx: Any) -> None:
         raise Fail("no_address", "There is no address.", details={"field": "street"})
 

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_a_record_lives_by_awaited_verbs() -> None:
     """django-commons/django-fsm-2 #138, #139."""
+
     async def life() -> tuple[Any, Any, Any]:
         ticket = await acreate(Ticket(), actor=SYSTEM)
         await ticket.lifecycle.afire("ask", actor=SYSTEM)

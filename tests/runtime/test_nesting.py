@@ -196,6 +196,7 @@ def test_nothing_is_told_of_what_was_rolled_back(told: list[tuple[str, str]]) ->
 @pytest.mark.django_db(transaction=True)
 def test_a_listener_that_fails_disturbs_nobody(told: list[tuple[str, str]], caplog: Any) -> None:
     """aasm/aasm #854, #851: one failing callback lost the others."""
+
     def broken(sender: Any, **kwargs: Any) -> None:
         raise ZeroDivisionError
 
