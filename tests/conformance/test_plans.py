@@ -63,8 +63,8 @@ def wanted(minutes: int | None = None) -> Wanted:
 
 
 def test_every_statement_uses_the_index_made_for_it() -> None:
-    """dbos-ts #1302, OneUptime #3117: runs of the future cost nothing, nothing is sorted; a finish goes by the primary key, not by the
-    lease (protocol §5.4). One test, because the rows take longer to write than all plans to be made.
+    """dbos-ts #1302, OneUptime #3117: runs of the future cost nothing, nothing is sorted; a finish goes by the primary
+    key, not by the lease (protocol §5.4). One test, because the rows take longer to write than all plans to be made.
     """
     fill()
     store = claims.for_alias(USING)
