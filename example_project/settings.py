@@ -225,6 +225,8 @@ LOGGING: dict[str, Any] = {
         "celery.worker.request": {"level": "WARNING"},
         "celery.worker.consumer.connection": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
+        # Nor do refused transitions: the page has told who asked.
+        "lifecycle.transitions": {"level": "WARNING"},
         # A refused webhook or a stale page is an answer, not an event for the console.
         "django.request": {"level": "ERROR", "filters": ["no_503"]},
     },

@@ -26,7 +26,7 @@ def missing(patient: Patient) -> Iterator[Finding]:
             "missing_indexes",
             ERROR,
             f"{several(len(lacking), 'index or constraint of our tables is', 'indexes or constraints are')} missing.",
-            "Create them as the migrations of 'lifecycle' do (manage.py sqlmigrate lifecycle 0001): without the unique "
+            "Create them as the migrations of 'lifecycle' do (manage.py sqlmigrate lifecycle …): without the unique "
             "ones one entry may be written twice, without the others claims and sweeps walk over the whole table.",
             count=len(lacking),
             examples=tuple(sorted(lacking)[: patient.limits.examples]),

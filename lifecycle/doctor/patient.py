@@ -11,6 +11,7 @@ from typing import Any
 from lifecycle.definition.compiled import Definition
 from lifecycle.doctor.finding import Finding, Severity
 from lifecycle.doctor.limits import Limits
+from lifecycle.models import stuck
 from lifecycle.store import timing
 
 
@@ -32,6 +33,15 @@ class Patient:
     def now(self) -> dt.datetime:
         """The time as this database has it."""
         return timing.now(self.using)
+
+    @cached_property
+    def strange_states(self) -> list[tuple[Definition, stuck.Strange]]:
+        """Records in unknown or deprecated states: one statement per lifecycle answers both questions."""
+        return [
+            (definition, strange)
+            for definition in self.definitions
+            for strange in stuck.strange_states(definition, self.using)
+        ]
 
     def found(self, id: str, severity: Severity, sentence: str, remedy: str, **more: Any) -> Finding:
         """A finding about this database."""

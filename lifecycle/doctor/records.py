@@ -38,7 +38,7 @@ def drifted(patient: Patient) -> Iterator[Finding]:
 
 def strange_states(patient: Patient) -> Iterator[Finding]:
     """Records in states the lifecycle does not know: no transition starts there, so nothing ever moves them."""
-    for definition, strange in _strange(patient):
+    for definition, strange in patient.strange_states:
         if strange.deprecated:
             continue
         yield patient.found(
@@ -56,7 +56,7 @@ def strange_states(patient: Patient) -> Iterator[Finding]:
 
 def deprecated_states(patient: Patient) -> Iterator[Finding]:
     """Records in states that are on their way out: the state may not be removed yet."""
-    for definition, strange in _strange(patient):
+    for definition, strange in patient.strange_states:
         if not strange.deprecated:
             continue
         ways = [edge.name for edge in definition.leaving(strange.state) if not edge.manual]
@@ -70,12 +70,6 @@ def deprecated_states(patient: Patient) -> Iterator[Finding]:
             count=strange.count,
             examples=_in_state(patient, definition, strange.state),
         )
-
-
-def _strange(patient: Patient) -> Iterator[tuple[Definition, stuck.Strange]]:
-    for definition in patient.definitions:
-        for strange in stuck.strange_states(definition, patient.using):
-            yield definition, strange
 
 
 def _in_state(patient: Patient, definition: Definition, state: str) -> tuple[str, ...]:

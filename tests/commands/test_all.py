@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
+from django.core.management.base import OutputWrapper
 
 from lifecycle import clock
 from lifecycle.management.progress import Progress
@@ -181,3 +182,19 @@ class TestProgress:
         assert stream.getvalue() == ""
         Progress(stream, verbosity=2).say("c")
         assert stream.getvalue() == "c"
+
+    def test_on_a_terminal_it_is_one_line_that_is_taken_away_in_the_end(self) -> None:
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        terminal = Terminal()
+        with Progress(OutputWrapper(terminal), verbosity=1) as progress:
+            progress.say("one")
+            progress.say("two" * 200)
+        first, second, last = terminal.getvalue().split("\r\x1b[K")[1:]
+        assert first == "one"
+        assert second.startswith("twotwo")
+        assert len(second) < 400
+        assert "\n" not in terminal.getvalue()
+        assert last == ""

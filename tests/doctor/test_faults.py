@@ -75,6 +75,13 @@ class TestRecords:
         assert len(asked) == len(registry.all())
         assert all(" UNION ALL " in sql for sql in asked)
 
+    def test_unknown_and_deprecated_states_are_one_query_per_lifecycle(self) -> None:
+        with CaptureQueriesContext(connection) as statements:
+            examine(only=["unknown_states", "deprecated_states"])
+
+        asked = [query["sql"] for query in statements if "SAVEPOINT" not in query["sql"]]
+        assert len(asked) == len(registry.all())
+
     def test_records_in_a_state_nobody_knows_are_found(self) -> None:
         """kmmbvnr/django-fsm #217, #295, #294; viewflow/viewflow #1: a typo, or a state that was removed too early."""
         ticket = create(Ticket(), actor=SYSTEM)

@@ -1,12 +1,13 @@
 """How PostgreSQL compares records with their history: joins over whole tables, never one lookup walk per row.
 
-100 000 records and 150 000 entries rather than a million, so that the test takes seconds: what is asserted is the shape
-of the plan, which at these sizes is the one of larger tables.
+100 000 records and 150 000 entries, so that the test takes seconds: what is asserted is the shape of the plan, and that
+is the one of larger tables. ``LIFECYCLE_TEST_ROWS=1000000`` asserts it of a million.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,10 +20,11 @@ from lifecycle.models.drift import drifted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
+ROWS = int(os.environ.get("LIFECYCLE_TEST_ROWS", "100000"))
 RECORDS = """
 INSERT INTO desk_ticket (status, status_changed_at, lifecycle_version, title, note, answer, priority, log)
-SELECT CASE WHEN n % 2 = 0 THEN 'open' ELSE 'waiting' END, now(), 2 - (n % 2 = 0)::int, 't', '', '', 1, '[]'
-FROM generate_series(1, 100000) n
+SELECT CASE WHEN n %% 2 = 0 THEN 'open' ELSE 'waiting' END, now(), 2 - (n %% 2 = 0)::int, 't', '', '', 1, '[]'
+FROM generate_series(1, %s) n
 """
 ENTRIES = """
 INSERT INTO lifecycle_transitionlog (lifecycle, record_id, transition, source, target, version, actor_kind, actor_id,
@@ -41,7 +43,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def test_looking_for_drift_reads_each_table_a_few_times_whatever_their_size() -> None:
     with connection.cursor() as cursor:
-        cursor.execute(RECORDS)
+        cursor.execute(RECORDS, [ROWS])
         cursor.execute(ENTRIES)
         cursor.execute("UPDATE desk_ticket SET status = 'solved' WHERE id IN (SELECT id FROM desk_ticket LIMIT 3)")
         cursor.execute("ANALYZE desk_ticket, lifecycle_transitionlog")

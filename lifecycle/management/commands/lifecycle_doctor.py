@@ -61,20 +61,20 @@ class Command(BaseCommand):
         alias = arguments.database(options["using"])
         databases = [alias] if alias is not None else aliases.with_our_tables()
         lifecycles = options["lifecycles"]
-        progress = Progress(self.stderr, verbosity=options["verbosity"])
-        findings = examine(
-            using=databases,
-            lifecycles=[arguments.definition(name) for name in lifecycles] if lifecycles else None,
-            only=only or None,
-            skip=skip,
-            limits=Limits(
-                overdue=options["overdue"],
-                tick=options["tick"],
-                skew=options["skew"],
-                examples=options["examples"],
-            ),
-            say=progress.say,
-        )
+        with Progress(self.stderr, verbosity=options["verbosity"]) as progress:
+            findings = examine(
+                using=databases,
+                lifecycles=[arguments.definition(name) for name in lifecycles] if lifecycles else None,
+                only=only or None,
+                skip=skip,
+                limits=Limits(
+                    overdue=options["overdue"],
+                    tick=options["tick"],
+                    skew=options["skew"],
+                    examples=options["examples"],
+                ),
+                say=progress.say,
+            )
         errors = sum(finding.severity == ERROR for finding in findings)
         if options["format"] == "json":
             self.stdout.write(json.dumps(_report(databases, findings, errors)))

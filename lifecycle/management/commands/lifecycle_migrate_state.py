@@ -73,10 +73,10 @@ class Command(BaseCommand):
         using = arguments.database(options["using"]) or router.db_for_write(definition.model)
         if not aliases.may_store(definition.model, using):
             raise arguments.wrong(f"The router keeps no {definition.model._meta.verbose_name_plural} on '{using}'.")
-        progress = Progress(self.stderr, verbosity=options["verbosity"])
         done, stopped = Moved(), False
         try:
-            self._move(definition, source, transition, using, options, done, progress)
+            with Progress(self.stderr, verbosity=options["verbosity"]) as progress:
+                self._move(definition, source, transition, using, options, done, progress)
         except KeyboardInterrupt:
             stopped = True
         left = stuck.in_state(definition, source, using).count()

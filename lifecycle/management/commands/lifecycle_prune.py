@@ -55,6 +55,7 @@ class Command(BaseCommand):
                 )
             deleted[using] = turn.done
             failures += [f"{using}: {failure}" for failure in turn.failures]
+            progress.clear()
             if options["format"] == "text":
                 self.stdout.write(f"{using}: {turn.done} {'would be deleted' if options['dry_run'] else 'deleted'}")
         if options["format"] == "json":

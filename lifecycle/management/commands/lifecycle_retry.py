@@ -91,9 +91,11 @@ class Command(BaseCommand):
             for run in _each(rows, options["limit"], len(lines)):
                 line = _would(run) if options["dry_run"] else _retried(run, options)
                 lines.append(line)
-                progress.say(f"{using}: {len(lines)} runs looked at")
                 if options["format"] == "text":
                     self._print(line, dry=options["dry_run"])
+                else:
+                    progress.say(f"{using}: {len(lines)} runs looked at")
+        progress.clear()
         retried = sum(line.retried for line in lines)
         if options["format"] == "json":
             report = {
