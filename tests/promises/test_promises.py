@@ -84,6 +84,12 @@ def test_1_a_transition_its_entry_and_everything_it_owes_commit_together_or_not_
     parcel = create(Parcel(), actor=SYSTEM)
     before = everything()
 
+    with pytest.raises(PowerCut), transaction.atomic():
+        fire(again(parcel), "send", actor=SYSTEM)
+        raise PowerCut
+    assert everything() == before
+    assert lifecycle.dispatcher.published == []
+
     for statements in range(1, 100):
         try:
             with power_cut_after(statements):
