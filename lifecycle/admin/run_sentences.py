@@ -224,7 +224,7 @@ def _result(run: EffectRun) -> str:
     if not isinstance(run.result, dict):
         return "" if run.result is None else cut(json.dumps(run.result, ensure_ascii=False))
     told = [f"{key} {value}" for key, value in run.result.items() if value not in (None, "", {}, [])]
-    return cut(", ".join(told))
+    return cut(", ".join(told), 70)
 
 
 def plain(text: str) -> str:

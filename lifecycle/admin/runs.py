@@ -219,6 +219,8 @@ class EffectRunAdmin(ReadOnlyAdmin):
         except InvalidInput as error:
             self.message_user(request, _("Nothing was done. %(why)s") % {"why": error}, messages.ERROR)
             return None
+        # Before anything is done: the list may be filtered by what the deed changes.
+        missing = self.missing(request, queryset)
         runs = list(queryset.order_by("id")[: MOST_ROWS + 1])
         if len(runs) > MOST_ROWS:
             self.message_user(
@@ -235,7 +237,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
                 done=False,
                 why=parts.reason_list([(_("It is not among the runs you see."), "")]),
             )
-            for key in self.missing(request, queryset)
+            for key in missing
         ]
         titles = {
             run_offers.RETRY: _("Retry: what became of each run"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import typing
 from typing import Any
 
@@ -84,8 +85,9 @@ def check(definition: Definition, name: str, value: Any, overrides: typing.Mappi
     _in_range(definition, name, judged)
     try:
         made = declared.structure(definition, {**(overrides or {}), name: value})
-        for timed in (*definition.timeouts.values(), *definition.reminders.values()):
-            timed.after(made)
+        lengths = [one.after for one in definition.timeouts.values()]
+        for length in [*lengths, *(one.after for one in definition.reminders.values())]:
+            length(made)
     except InvalidParameter:
         raise
     except (ValueError, TypeError, ArithmeticError, ValidationError, LifecycleError) as error:
@@ -155,7 +157,7 @@ def _default(definition: Definition, name: str) -> Any:
 
 def _in_range(definition: Definition, name: str, value: Any) -> None:
     limits = field_of(definition, name).metadata
-    for key, word, holds in (("minimum", "at least", lambda a, b: a >= b), ("maximum", "at most", lambda a, b: a <= b)):
+    for key, word, holds in (("minimum", "at least", operator.ge), ("maximum", "at most", operator.le)):
         limit = limits.get(key)
         if limit is not None and value is not None and not holds(value, limit):
             raise _invalid(

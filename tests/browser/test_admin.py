@@ -85,9 +85,9 @@ def test_an_operator_continues_a_blocked_follow_up_after_its_reason_is_lifted(
 
 
 def test_an_operator_cancels_queued_runs_in_the_list(story: Story, desk_of: Callable[..., Any]) -> None:
-    story.queued()
-    story.queued()
     story.paid()
+    story.queued()
+    story.queued()
     page = desk_of(story.operator())
     page.goto("/admin/lifecycle/effectrun/?status=queued")
     page.locator("#action-toggle").check()

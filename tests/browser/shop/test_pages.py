@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Response, expect
 
-from tests.browser.people import Person
-from tests.browser.test_table import on_files
+from tests.browser.shop.people import Person
+from tests.browser.shop.test_table import on_files
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(300), on_files]
 

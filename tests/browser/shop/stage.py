@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Stage:
@@ -28,7 +28,7 @@ class Stage:
         self.lines: list[str] = []
         self._said = threading.Condition()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.browser.stage"],
+            [sys.executable, "-m", "tests.browser.shop.stage"],
             cwd=ROOT,
             env={**ours, **environment},
             stdin=subprocess.PIPE,

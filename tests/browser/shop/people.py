@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from orders.sandbox import signatures
 
-SCREENSHOTS = Path(__file__).parents[2] / "var" / "screenshots"
+SCREENSHOTS = Path(__file__).parents[3] / "var" / "screenshots"
 # What the example's settings have when nothing else is said.
 TOKEN = "only-for-development"
 SECRET = "whsec_b25seS1mb3ItZGV2ZWxvcG1lbnQ="
