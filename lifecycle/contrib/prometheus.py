@@ -58,8 +58,8 @@ class LifecycleCollector(Collector):
         for using in aliases.with_our_tables():
             try:
                 seen = vitals.read(using)
-            except Exception:
-                log.warning("The database '%s' could not be asked for its numbers.", using, exc_info=True)
+            except Exception as error:  # noqa: BLE001 whatever is wrong with it, the others are asked
+                log.warning("The database '%s' could not be asked for its numbers: %s", using, error)
                 families["up"].add_metric([using], 0)
                 # A scrape runs outside of requests, where Django would close what is broken.
                 connections[using].close_if_unusable_or_obsolete()

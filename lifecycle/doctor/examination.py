@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 
-from django.db import connections, transaction
+from django.db import connections, router, transaction
 
 from lifecycle import registry
 from lifecycle.definition.compiled import Definition
@@ -13,6 +13,7 @@ from lifecycle.doctor import broker, database, guard, indexes, records, ticking,
 from lifecycle.doctor.finding import ERROR, Finding
 from lifecycle.doctor.limits import Limits
 from lifecycle.doctor.patient import Patient
+from lifecycle.models import EffectRun
 from lifecycle.store import aliases
 
 Fault = Callable[[Patient], Iterator[Finding]]
@@ -49,6 +50,11 @@ def known_faults() -> dict[str, str]:
     return {name: str(fault.__doc__).partition("\n\n")[0].strip() for name, fault in FAULTS.items()}
 
 
+def databases() -> list[str]:
+    """Where to look: every database that holds our tables, and the one that ought to."""
+    return list(dict.fromkeys([router.db_for_write(EffectRun), *aliases.with_our_tables()]))
+
+
 def examine(
     *,
     using: Collection[str] | None = None,
@@ -74,7 +80,7 @@ def examine(
     wanted = [name for name in FAULTS if (only is None or name in only) and name not in skip]
     bounds = limits or Limits()
     found: list[Finding] = []
-    for alias in using if using is not None else aliases.with_our_tables():
+    for alias in using if using is not None else databases():
         patient = Patient(
             using=alias,
             definitions=_on(alias, registry.all() if lifecycles is None else lifecycles),

@@ -14,6 +14,7 @@ from lifecycle.doctor import FAULTS
 from lifecycle.models import Tick
 from lifecycle.models.writes import bypass
 from lifecycle.runtime import create
+from lifecycle.store import aliases
 from tests.desk.models import Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("healthy")]
@@ -102,6 +103,13 @@ def test_a_wrong_name_is_refused_with_the_nearest_right_one(arguments: list[str]
     with pytest.raises(CommandError, match=sentence) as refused:
         call_command("lifecycle_doctor", *arguments)
     assert refused.value.returncode == 2
+
+
+def test_a_database_without_our_tables_is_looked_at_when_it_is_the_one_that_ought_to_have_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(aliases, "with_our_tables", list)
+    assert doctor() == "Nothing found on default.\n"
 
 
 @pytest.mark.parametrize("wrong", ["soon", "5 parsecs", "-1", "9" * 30 + "d"])

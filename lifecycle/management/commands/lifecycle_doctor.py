@@ -9,10 +9,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from lifecycle.doctor import ERROR, WARNING, Finding, Limits, examine, known_faults
+from lifecycle.doctor import ERROR, WARNING, Finding, Limits, databases, examine, known_faults
 from lifecycle.management import arguments
 from lifecycle.management.progress import Progress
-from lifecycle.store import aliases
 
 
 class Command(BaseCommand):
@@ -59,11 +58,11 @@ class Command(BaseCommand):
             return
         only, skip = self._faults(options["only"]), self._faults(options["skip"])
         alias = arguments.database(options["using"])
-        databases = [alias] if alias is not None else aliases.with_our_tables()
+        looked_at = [alias] if alias is not None else databases()
         lifecycles = options["lifecycles"]
         with Progress(self.stderr, verbosity=options["verbosity"]) as progress:
             findings = examine(
-                using=databases,
+                using=looked_at,
                 lifecycles=[arguments.definition(name) for name in lifecycles] if lifecycles else None,
                 only=only or None,
                 skip=skip,
@@ -77,9 +76,9 @@ class Command(BaseCommand):
             )
         errors = sum(finding.severity == ERROR for finding in findings)
         if options["format"] == "json":
-            self.stdout.write(json.dumps(_report(databases, findings, errors)))
+            self.stdout.write(json.dumps(_report(looked_at, findings, errors)))
         else:
-            self._print(databases, findings)
+            self._print(looked_at, findings)
         if errors or (findings and options["fail_level"] == WARNING):
             raise arguments.found(_counted(findings, errors))
 
@@ -94,9 +93,9 @@ class Command(BaseCommand):
         for name, meaning in faults.items():
             self.stdout.write(f"{name:<22} {meaning}")
 
-    def _print(self, databases: Sequence[str], findings: Sequence[Finding]) -> None:
+    def _print(self, looked_at: Sequence[str], findings: Sequence[Finding]) -> None:
         if not findings:
-            self.stdout.write(self.style.SUCCESS(f"Nothing found on {', '.join(databases) or 'any database'}."))
+            self.stdout.write(self.style.SUCCESS(f"Nothing found on {', '.join(looked_at)}."))
         for finding in findings:
             paint = self.style.ERROR if finding.severity == ERROR else self.style.WARNING
             self.stdout.write(
@@ -109,12 +108,12 @@ class Command(BaseCommand):
             self.stdout.write(f"  do: {finding.remedy}")
 
 
-def _report(databases: Sequence[str], findings: Sequence[Finding], errors: int) -> dict[str, Any]:
+def _report(looked_at: Sequence[str], findings: Sequence[Finding], errors: int) -> dict[str, Any]:
     return {
         "healthy": not findings,
         "errors": errors,
         "warnings": len(findings) - errors,
-        "databases": list(databases),
+        "databases": list(looked_at),
         "findings": [finding.as_dict() for finding in findings],
     }
 
