@@ -31,7 +31,13 @@ class NewOrderForm(OrderForm):
     """A new order, with the demo's two failure switches."""
 
     amount = forms.DecimalField(
-        label=_("Amount"), min_value=Decimal("0.01"), max_value=Decimal("999999.99"), decimal_places=2, initial="48.00"
+        label=_("Amount"),
+        min_value=Decimal("0.01"),
+        max_value=Decimal("999999.99"),
+        decimal_places=2,
+        initial=Decimal("48.00"),
+        localize=True,
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
     )
 
     class Meta:

@@ -152,6 +152,15 @@ def test_what_was_typed_is_in_the_form_again_when_it_is_still_open(at_desk: Clie
     assert "Nothing you entered was saved:" in page
 
 
+def test_an_amount_is_read_as_the_language_writes_it(at_desk: Client) -> None:
+    form = {"customer": "A", "title": "B", "amount": "48,50", "currency": "EUR"}
+    form |= {"fail_checkouts": "0", "fail_refunds": "0"}
+    assert 'value="48,00"' in at_desk.get("/orders/new/", headers={"accept-language": "de"}).content.decode()
+    assert at_desk.post("/orders/new/", form).status_code == 400
+    assert at_desk.post("/orders/new/", form, headers={"accept-language": "de"}).status_code == 302
+    assert Order.objects.get().amount_cents == 4850
+
+
 def test_the_language_is_chosen_by_a_button_and_kept(at_desk: Client, order: Order) -> None:
     answer = at_desk.post("/language/", {"language": "de", "next": f"/orders/{order.pk}/"}, follow=True)
     page = answer.content.decode()
