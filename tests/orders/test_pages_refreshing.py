@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.contrib.messages import constants
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create
@@ -32,14 +34,16 @@ def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def languages(settings: Any) -> None:
-    """The reader's language, as on the example's site."""
+def languages(settings: Any) -> Iterator[None]:
+    """The reader's language, as on the example's site; the next test begins in the suite's own."""
     place = settings.MIDDLEWARE.index("django.contrib.sessions.middleware.SessionMiddleware") + 1
     settings.MIDDLEWARE = [
         *settings.MIDDLEWARE[:place],
         "django.middleware.locale.LocaleMiddleware",
         *settings.MIDDLEWARE[place:],
     ]
+    yield
+    translation.activate(settings.LANGUAGE_CODE)
 
 
 def again(client: Client, path: str, tag: str) -> int:
