@@ -35,7 +35,7 @@ def on_refused(
     transitions.info(
         "%s/%s: '%s' by %s is refused (%s): %s",
         lifecycle,
-        record_id,
+        record_id or "new",
         transition,
         f"{actor.kind} {actor.id}".strip(),
         error.code,

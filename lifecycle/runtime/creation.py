@@ -15,7 +15,7 @@ from lifecycle.actors import Actor, as_actor
 from lifecycle.conf import options
 from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import TransitionContext
-from lifecycle.exceptions import InvalidInput, InvalidPayload, NotAnInitialState
+from lifecycle.exceptions import InvalidInput, InvalidPayload, NotAnInitialState, Refused
 from lifecycle.models import CREATE, TransitionLog
 from lifecycle.refusals import InputProblem
 from lifecycle.runtime import announcements, evaluator, firing, inputs, orders, requests, retrying, writing
@@ -120,7 +120,11 @@ def begin(
                 raise
             return found
 
-    return retrying.in_own_transaction(work_or_repeat, alias)
+    try:
+        return retrying.in_own_transaction(work_or_repeat, alias)
+    except Refused as error:
+        announcements.refused(definition, CREATE, "", who, error)
+        raise
 
 
 def _begin(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from lifecycle import SYSTEM, Actor, logs, signals
+from lifecycle import SYSTEM, Actor, logs, registry, signals
+from lifecycle.definition.compiled import Guard
 from lifecycle.exceptions import GuardRefused, PermissionRefused, WrongState
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, FollowUp
@@ -90,6 +92,19 @@ class TestRefusals:
 
         [(_, line)] = of(lines, "lifecycle.transitions")
         assert line.startswith(f"parcels/{other.pk}: 'scan'")
+
+    def test_a_refused_creation_is_a_line_too(
+        self, lines: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        closed = Guard(name="is_open", ask=lambda ctx: False, code="desk_closed", message="The desk is closed.")
+        definition = replace(registry.get("tickets"), create_guards=(closed,))
+        monkeypatch.setattr(registry, "_definitions", {**registry._definitions, "tickets": definition})
+
+        with pytest.raises(GuardRefused):
+            create(Ticket(), actor=SYSTEM)
+
+        said = "tickets/new: '$create' by system system is refused (desk_closed): The desk is closed."
+        assert of(lines, "lifecycle.transitions") == [("INFO", said)]
 
     def test_what_succeeds_is_no_line(self, lines: pytest.LogCaptureFixture) -> None:
         fire(create(Ticket(), actor=SYSTEM), "ask", actor=SYSTEM)
