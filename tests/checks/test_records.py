@@ -114,6 +114,8 @@ def test_columns_that_are_missing_or_of_another_kind(only: Any) -> None:
 
 
 def test_states_and_choices_that_differ(only: Any) -> None:
+    """kmmbvnr/django-fsm #217, #294, #295: typos in states were found in production."""
+
     class Process(Tickets):
         class Meta:
             states = ["open", "waiting", "closed"]

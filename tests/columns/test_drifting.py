@@ -40,6 +40,7 @@ def test_a_healthy_table_is_silent_and_asked_in_one_statement(model: Any, name: 
 
 @pytest.mark.parametrize(("model", "name"), [(Invoice, "columns_invoices"), (Token, "columns_tokens")])
 def test_each_kind_of_change_from_outside_is_found_once(model: Any, name: str) -> None:
+    """spatie/laravel-model-states #61, viewflow/viewflow #1: rows in states nobody knows."""
     healthy(model, name)
     unbegun, renamed, counted, put_back = (model.objects.create() for _ in range(4))
     for record in (renamed, counted, put_back):

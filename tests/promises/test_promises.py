@@ -333,6 +333,23 @@ def test_7_an_effect_that_returned_is_never_run_again_because_of_what_came_after
     assert (run.attempts, run.crashes, run.follow_up) == (1, 0, "applied")
 
 
+def test_7_nor_because_the_follow_ups_own_transaction_was_cut_off(lifecycle: Kit, behave: dict[str, Any]) -> None:
+    parcel = create(Parcel(), actor=SYSTEM)
+    fire(parcel, "send", actor=SYSTEM)
+    calls: list[int] = []
+    behave["print_label"] = lambda ctx: calls.append(ctx.attempt) or {"label": "once"}
+
+    with power_cut_at("after_finish_before_commit"):
+        lifecycle.run_due()
+    assert again(parcel).status == "labelling"
+    lifecycle.travel(minutes=10)
+    lifecycle.tick()
+    lifecycle.run_due(retries=True)
+
+    assert calls == [1]
+    assert (again(parcel).status, again(parcel).label) == ("sent", "once")
+
+
 def test_8_a_timeout_belongs_to_one_stay_and_fires_once(lifecycle: Kit) -> None:
     ticket = create(Ticket(), actor=SYSTEM)
 

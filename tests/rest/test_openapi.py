@@ -104,6 +104,7 @@ def test_operation_ids_are_stable_and_say_what_is_done(api_schema: dict[str, Any
 
 
 def test_a_fire_has_one_schema_per_transition_told_apart_by_its_name(api_schema: dict[str, Any]) -> None:
+    """jacobh/drf-fsm-transitions #12, 27medkamal/djangorestframework-fsm #5, #6: not in Swagger, no input."""
     union = body(api_schema, "/api/tickets/{id}/fire/")
     assert union["discriminator"]["propertyName"] == "transition"
     assert set(union["discriminator"]["mapping"]) == {"ask", "solve", "escalate", "touch", "reopen", "triage"}
