@@ -7,8 +7,8 @@ is the record's model class.
 creation.
 ``state_entered``: the same arguments — once per state entered (self-transitions included).
 ``transition_available``: ``record, entry, lifecycle, transition`` — once per manual transition the new state allows.
-``transition_refused``: ``lifecycle, record_id, transition, actor, error`` — somebody fired and was refused; ``error`` is
-the `Refused` that is raised to them. A refused creation is ``$create`` and has no ``record_id``. Sent at once, for a
+``transition_refused``: ``lifecycle, record_id, transition, actor, error`` — somebody fired and was refused; ``error``
+is the `Refused` raised to them. A refused creation is ``$create`` and has no ``record_id``. Sent at once, for a
 refusal has nothing to commit; a timeout or deadline that is refused is a `TriggerHold`, not a signal.
 ``follow_up_refused``: ``lifecycle, record_id, run_id, transition, error, reason, tries, abandoned`` — an outcome is
 recorded and its transition is not: it waits for another try, or is abandoned.
