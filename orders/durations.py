@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from django.utils.translation import gettext as _
-
+# Signs, not words: the same in every language the shop speaks.
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -15,13 +14,13 @@ def spoken(length: dt.timedelta, units: int = 2) -> str:
     for place, (size, name) in enumerate(UNITS):
         if left >= size:
             first, rest = divmod(left, size)
-            parts = [f"{first} {_(name)}"]
+            parts = [f"{first} {name}"]
             if units > 1 and place + 1 < len(UNITS):
                 smaller, next_name = UNITS[place + 1]
                 if rest // smaller:
-                    parts.append(f"{rest // smaller} {_(next_name)}")
+                    parts.append(f"{rest // smaller} {next_name}")
             return " ".join(parts)
-    return f"0 {_('s')}"
+    return "0 s"
 
 
 def countdown(length: dt.timedelta) -> str:

@@ -33,6 +33,7 @@ from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 from orders.models import Order, StrayPayment
 from orders.pages import Notice
 from orders.payments import ProviderRefused, ProviderUnavailable
+from orders.reasons import said
 
 S = Order.Status
 
@@ -239,7 +240,7 @@ def fire(request: HttpRequest, pk: int, transition: str) -> HttpResponse:
         notice = Notice(title=_("Please correct what is marked."), sentences=sentences, tone="danger")
         return _page(request, order, notice=notice, bound={transition: bound}, status=400)
     except Refused as error:
-        sentences = [str(refusal.message) for refusal in error.refusals]
+        sentences = [said(refusal) for refusal in error.refusals]
         notice = Notice(title=_("Not done."), sentences=sentences, typed=typed, tone="danger")
         status = 403 if isinstance(error, PermissionDenied) else 409
         return _page(request, order, notice=notice, bound=again, status=status)

@@ -128,7 +128,7 @@ def _duration(text: str) -> Any:
         except ValueError:
             return text
     if text and parse_duration(text) is not None and text.replace(".", "").isdecimal():
-        return f"{text} ({_('no unit')})"
+        return _("%(value)s (no unit)") % {"value": text}
     return text
 
 

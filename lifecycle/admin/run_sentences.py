@@ -194,7 +194,7 @@ def _stuck_follow_up(run: EffectRun, about: Known, facts: dict[str, Any]) -> tup
         "why": cut(plain(run.follow_up_error), 300),
     }
     if run.follow_up == FollowUp.ABANDONED:
-        return "danger", head, f"{said} {_('It is not tried again by itself: continue it once the reason is gone.')}"
+        return "danger", head, said + " " + _("It is not tried again by itself: continue it once the reason is gone.")
     if run.follow_up_due_at is None:
         return "waiting", head, said
     again = _("It is tried again by itself at %(time)s, in %(length)s.") % {

@@ -105,7 +105,7 @@ def _filtered(request: Request) -> Any:
             continue
         read = _FILTERS.get(name)
         if read is None:
-            message = f"{_('Unknown filter.')} {did_you_mean(name, _FILTERS)}"
+            message = _("Unknown filter.") + f" {did_you_mean(name, _FILTERS)}"
             problems.append(InputProblem(field=name[:80], code="unknown_field", message=message))
             continue
         try:
@@ -130,7 +130,7 @@ def _choice(name: str, known: list[str]) -> Callable[[list[str]], dict[str, Any]
     def read(values: list[str]) -> dict[str, Any]:
         for value in values:
             if value not in known:
-                raise ValueError(f"{_('Unknown value.')} {did_you_mean(value, known)}")
+                raise ValueError(_("Unknown value.") + f" {did_you_mean(value, known)}")
         return {f"{name}__in": values}
 
     return read

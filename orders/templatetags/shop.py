@@ -18,6 +18,7 @@ from orders.models import Order
 from orders.moments import clock_time
 from orders.money import SYMBOLS
 from orders.money import money as written
+from orders.reasons import said
 from orders.turns import Turn, short
 
 register = template.Library()
@@ -68,6 +69,7 @@ register.filter("spoken", spoken)
 register.filter("countdown", countdown)
 register.filter("short", short)
 register.filter("clock_time", clock_time)
+register.filter("reason", said)
 
 
 @register.simple_tag

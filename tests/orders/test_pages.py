@@ -166,6 +166,7 @@ def test_a_closed_button_says_why_and_its_click_meets_the_same(at_desk: Client) 
     assert closed is not None
     reason = re.search(r"<span>(.*?)</span>", closed[0])
     assert reason is not None
+    assert reason[1] == "You need the permission “Can refund orders”."
     answer = press(at_desk, order, "refund_order", 0)
     assert answer.status_code == 403
     assert f"<p>{reason[1]}</p>" in answer.content.decode()
