@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.apps.registry import Apps
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -21,14 +22,18 @@ from lifecycle.admin.readonly import ReadOnlyAdmin
 from lifecycle.models import EffectRun
 from lifecycle.store import aliases
 
+# A registry of its own keeps the page's model out of migrations and of everybody's ``apps.get_models()``; it knows the
+# same apps, because templates ask a model for the name of its app.
+OWN = Apps()
+OWN.app_configs = apps.app_configs
+
 
 class LifecyclesPage(models.Model):
-    """No table and no rows: what the admin's index needs to list a page. Its own registry of apps keeps it out of
-    migrations and of everybody's ``apps.get_models()``."""
+    """No table and no rows: what the admin's index needs to list a page."""
 
     class Meta:
         app_label = "lifecycle"
-        apps = Apps()
+        apps = OWN
         managed = False
         verbose_name = gettext_lazy("overview")
         verbose_name_plural = gettext_lazy("overview")
