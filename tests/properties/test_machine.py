@@ -389,6 +389,6 @@ class Machine(RuleBasedStateMachine):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.timeout(0 if LONG else 180)
+@pytest.mark.timeout(0 if LONG else 600)
 def test_whatever_happens_in_whatever_order_nothing_is_lost_doubled_or_stranded() -> None:
     run_state_machine_as_test(Machine, settings=PROFILE)
