@@ -411,6 +411,15 @@ def test_a_watch_waits_as_long_as_the_server_asks(run: Run, page: Any, ticket: T
     run("stop()")
 
 
+def test_a_watch_that_is_asked_to_wait_for_months_does_not_ask_at_once(run: Run, page: Any, ticket: Ticket) -> None:
+    page.route("**/lifecycle/", lambda route: route.fulfill(status=429, headers={"Retry-After": "3000000"}, json={}))
+    run(WATCH, {"id": ticket.pk})
+    page.wait_for_function("() => window.errors.length === 1")
+    run("await tickets.describe().catch(() => null)")  # time enough for another question
+    run("await tickets.describe().catch(() => null); stop()")
+    assert page.evaluate("errors.length") == 1
+
+
 def test_a_record_that_is_gone_ends_its_watch(run: Run, page: Any, ticket: Ticket) -> None:
     stop_the_clock(page)
     run(WATCH, {"id": ticket.pk, "every": 1000})

@@ -248,6 +248,8 @@ export class LifecycleClient extends EventTarget {
 
 // Watch -------------------------------------------------------------------------------------------
 
+const LONGEST = 2 ** 31 - 1; // a timer that is asked for more rings at once
+
 class Watch {
   #options;
   #tag = null;
@@ -315,7 +317,7 @@ class Watch {
     const slow = Math.min(every * 2 ** this.#failures, Math.max(slowest, every));
     // Pages that lost the server together do not come back together.
     const wait = this.#failures ? slow * (0.75 + Math.random() / 2) : slow;
-    this.#timer = setTimeout(() => this.#ask(), Math.max(wait, (atLeast ?? 0) * 1000));
+    this.#timer = setTimeout(() => this.#ask(), Math.min(Math.max(wait, (atLeast ?? 0) * 1000), LONGEST));
   }
 
   #tell(view, tag) {
