@@ -22,7 +22,7 @@ from tests.desk import lifecycles
 from tests.desk.models import Parcel, Ticket
 from tests.execution.rows import claim
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)  # what happens after a commit happens
 
 
 def sent(**values: Any) -> Parcel:
@@ -112,7 +112,6 @@ def test_a_wake_up_waits_for_the_commit_of_the_database_that_holds_the_run(monke
     assert asked == [("default", True)]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_task_never_runs_before_the_commit_that_owes_it() -> None:
     """rsinger86/django-lifecycle #97, PR #98, #114, getsentry/sentry PR #89284, dandi/dandi-archive #2006."""
 
@@ -151,7 +150,6 @@ def test_a_broker_that_is_away_costs_no_work(lifecycle: Kit) -> None:
 # Done, and what follows -------------------------------------------------------------------------
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_failure_moves_the_record_in_a_transaction_of_its_own(behave: dict[str, Any]) -> None:
     """kmmbvnr/django-fsm #231, PR #234: the error state was set in memory and never stored."""
 
@@ -170,7 +168,6 @@ def test_a_failure_moves_the_record_in_a_transaction_of_its_own(behave: dict[str
     assert Ticket.objects.count() == 1, "what the effect committed itself is its own"
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_follow_up_and_a_click_at_the_same_moment_use_the_same_lock() -> None:
     """Borderless360/django-logic PR #77: the background path went round the lock of the foreground."""
     for _ in range(5):
@@ -188,9 +185,7 @@ def test_a_follow_up_and_a_click_at_the_same_moment_use_the_same_lock() -> None:
         drain()
 
 
-def test_a_listener_that_breaks_the_database_takes_nothing_with_it(
-    django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_listener_that_breaks_the_database_takes_nothing_with_it() -> None:
     """Borderless360/django-logic #138: a best-effort hook poisoned its caller's transaction."""
     heard: list[str] = []
 
@@ -204,8 +199,7 @@ def test_a_listener_that_breaks_the_database_takes_nothing_with_it(
     signals.transition_committed.connect(broken)
     signals.transition_committed.connect(other)
     try:
-        with django_capture_on_commit_callbacks(execute=True):
-            parcel = sent()
+        parcel = sent()
     finally:
         signals.transition_committed.disconnect(broken)
         signals.transition_committed.disconnect(other)
