@@ -127,12 +127,13 @@ class Machine(RuleBasedStateMachine):
 
     @initialize(target=in_hands)
     def a_day_begins(self) -> Any:
-        for kind, transition in ((Parcel, "send"), (Parcel, "send"), (Ticket, "ask")):
+        for kind, transition in ((Parcel, "send"), (Parcel, "take_back"), (Parcel, "send"), (Ticket, "ask")):
             self.someone_creates(kind)
             fire(list(self.records.values())[-1], transition, actor=SYSTEM)
-        return claims.for_alias(USING).claim(Wanted(queue="default", worker="the first"))
+        store, wanted = claims.for_alias(USING), Wanted(queue="default", worker="the first")
+        return multiple(store.claim(wanted), store.claim(wanted))
 
-    @precondition(lambda self: len(self.records) < 6)
+    @precondition(lambda self: len(self.records) < 7)
     @rule(kind=st.sampled_from([Parcel, Parcel, Ticket]))
     def someone_creates(self, kind: Any) -> None:
         record = create(kind(), actor=SYSTEM)
