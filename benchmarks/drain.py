@@ -1,8 +1,8 @@
 """How many empty effects a second does a Celery worker do, and does it grow? ``python benchmarks/drain.py [--runs N]``
 
-A worker with two prefork children, a Redis of its own and PostgreSQL; the peer is one Celery task per run on the
-same worker: claim by id, do nothing, finish. Rounds are interleaved, so both meet the same machine. Needs PostgreSQL (PGHOST,
-PGPORT, PGUSER, PGPASSWORD; default: 127.0.0.1) and the dev extra.
+A worker with two prefork children, a Redis of its own and PostgreSQL; the peer is one Celery task per run on the same
+worker: claim by id, do nothing, finish. Rounds are interleaved, so both meet the same machine. Needs PostgreSQL
+(PGHOST, PGPORT, PGUSER, PGPASSWORD; default: 127.0.0.1) and the dev extra.
 """
 
 from __future__ import annotations
