@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from hypothesis import HealthCheck, Phase, settings, target
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -78,6 +79,8 @@ def says_no() -> None:
 
 HOW: dict[str, Callable[[], None]] = {"succeeds": lambda: None, "fails": fails, "says no": says_no}
 ENDINGS = sorted(HOW)
+# Nothing is deleted however long the days are, and death is not far away.
+OPTIONS = {"RETAIN_SUCCEEDED": None, "RETAIN_FAILED": None, "MAX_CRASHES": 2}
 
 
 def answer_of(call: Callable[[], Any]) -> tuple[Any, LifecycleError | None]:
@@ -112,6 +115,7 @@ class Machine(RuleBasedStateMachine):
         self.stack = ExitStack()
         self.stack.enter_context(clock.replaced(lambda: self.now))
         self.stack.enter_context(dispatch.replaced(RecordingDispatcher()))
+        self.stack.enter_context(override_settings(LIFECYCLE=OPTIONS))
         self.stack.callback(
             register_guard("parcels", ["labelled", "label_failed", "label_lost"], lambda ctx: not self.guarded)
         )
@@ -256,9 +260,14 @@ class Machine(RuleBasedStateMachine):
         """Workers that are not heard of meanwhile have died, or come back with what they hold in their hands."""
         self.now += dt.timedelta(seconds=seconds, microseconds=137)
         if ticks:
+            lost = [run for run in self.runs.values() if run["status"] == "running" and run["lease_until"] < self.now]
             report = tick(force=True)
             assert report.failures == []
             self.ticked = True
+            for run in lost:
+                after, crashes = self.look(run["id"]), run["crashes"] + 1
+                status = "dead" if crashes == run["max_crashes"] else "queued"
+                assert (after["status"], after["crashes"], after["fence"]) == (status, crashes, run["fence"] + 1)
 
     @rule(guarded=st.booleans())
     def follow_ups_are_refused_or_not(self, guarded: bool) -> None:
