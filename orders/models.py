@@ -6,6 +6,7 @@ from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from lifecycle.models import LifecycleModel, StateField
 
@@ -19,7 +20,8 @@ class Order(LifecycleModel):
         AWAITING_PAYMENT = "awaiting_payment", _("Awaiting payment")
         PAYMENT_FAILED = "payment_failed", _("Payment failed")
         PAID = "paid", _("Paid")
-        CANCELLED = "cancelled", _("Cancelled")
+        # The same word has another meaning elsewhere, and catalogues are shared.
+        CANCELLED = "cancelled", pgettext_lazy("state of an order", "Cancelled")
         REFUNDING = "refunding", _("Refunding")
         REFUND_NEEDS_ATTENTION = "refund_needs_attention", _("Refund needs attention")
         FULFILLED = "fulfilled", _("Fulfilled")

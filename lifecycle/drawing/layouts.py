@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lifecycle.drawing.coordinates import Columns, columns, room_for_ends
+from lifecycle.drawing.coordinates import LEFT_OF_LABEL, Columns, columns, room_for_ends
 from lifecycle.drawing.graph import Edge, Graph, Node
-from lifecycle.drawing.layers import LABEL, Rows, Size, order_of_states, ranks, rows_of
+from lifecycle.drawing.layers import LABEL, Item, Rows, Size, order_of_states, ranks, rows_of
 from lifecycle.drawing.measure import lines, text_width
 from lifecycle.drawing.routes import Point, Routes, routes, straightened
 
@@ -184,10 +184,14 @@ class _Picture:
             return Size(DOT + 4 + STEP, DOT, 2 * DOT)
         return Size(DOT, DOT + 4 + 2 * STEP, STEP)
 
+    def _before(self, item: Item) -> float:
+        """The room between the picture's edge and an item: at a label's left shoulder there may be a number."""
+        return LEFT_OF_LABEL if item.kind == LABEL and not self.turned else MARGIN
+
     # Places -------------------------------------------------------------------------------------------
 
     def _placed(self, rows: Rows, across: Columns, along: Routes) -> Layout:
-        left = min(across.place[index] - item.left for index, item in enumerate(rows.items)) - MARGIN
+        left = min(across.place[index] - item.left - self._before(item) for index, item in enumerate(rows.items))
         corners = [x for points in along.corners.values() for x, _ in points]
         left = min(left, min(corners, default=left) - MARGIN)
         right = max(across.place[index] + item.right for index, item in enumerate(rows.items)) + MARGIN

@@ -98,6 +98,25 @@ def test_any_record_s_picture_is_valid_xml_and_differs_from_the_bare_one_in_clas
 
 
 @slowly
+@given(definitions(), st.integers(0, 2000), st.booleans())
+def test_the_number_of_every_step_stands_inside_the_picture(definition: Definition, before: int, near: bool) -> None:
+    edges = [
+        (one.name, source, to)
+        for one in definition.transitions.values()
+        for source in one.sources
+        for to in one.targets
+    ]
+    path = [(before + place, *edge) for place, edge in enumerate(edges + edges, start=1)]
+    picture = parsed(svg(definition, path=path, near=near, current=definition.initial[0]))
+    numbers = [step.find(f"{SVG}rect") for step in picture.iter(f"{SVG}g") if "lc-step" in classes(step)]
+    assert bool(numbers) == bool(path)
+    for rect in numbers:
+        assert rect is not None
+        assert float(rect.get("x", -1)) >= 0
+        assert float(rect.get("x", 0)) + float(rect.get("width", 0)) <= float(picture.get("width", 0))
+
+
+@slowly
 @given(definitions())
 def test_the_same_definition_gives_the_same_text(definition: Definition) -> None:
     assert svg(definition) == svg(definition)
