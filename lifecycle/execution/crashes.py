@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -11,10 +12,12 @@ from lifecycle import conf, registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.execution import finishing
 from lifecycle.execution.finishing import Start
-from lifecycle.models import EffectRun
+from lifecycle.models import EffectRun, RunStatus
 from lifecycle.store import effect_runs, outcomes, timing
 from lifecycle.store.claims import ClaimedRun
 from lifecycle.store.outcomes import Crash
+
+log = logging.getLogger("lifecycle.execution")
 
 _LONGEST = dt.timedelta(hours=1)
 
@@ -33,20 +36,31 @@ def take_back(using: str, limit: int = 200) -> TakenBack:
 
     Safe to run twice and in parallel. ``on_dead`` is owed as a pending follow-up; the sweep over those fires it.
     """
-    queued = dead = 0
+    ends: list[RunStatus | None] = []
     with transaction.atomic(using=using):
         now = timing.now(using)
         expired = outcomes.lock_expired(now, using, limit)
         for run in expired:
-            crash = _crash(run, now)
-            if not outcomes.crash(run, crash, now, using):
-                continue
-            if crash.available_at is not None:
-                queued += 1
-            else:
-                dead += 1
-                _after_death(run, now, using)
-    return TakenBack(queued=queued, dead=dead, more=len(expired) == limit)
+            try:
+                with transaction.atomic(using=using):
+                    ends.append(_take_back(run, now, using))
+            except Exception:
+                # One row that cannot be written must not keep the others with their lost workers.
+                log.exception("Run %s could not be taken back from its lost worker.", run.pk)
+                ends.append(None)
+    queued, dead = ends.count(RunStatus.QUEUED), ends.count(RunStatus.DEAD)
+    return TakenBack(queued=queued, dead=dead, more=len(expired) == limit and queued + dead > 0)
+
+
+def _take_back(run: EffectRun, now: dt.datetime, using: str) -> RunStatus | None:
+    """Takes one locked run back; answers what it is now, or None when somebody else was faster."""
+    crash = _crash(run, now)
+    if not outcomes.crash(run, crash, now, using):
+        return None
+    if crash.available_at is not None:
+        return RunStatus.QUEUED
+    _after_death(run, now, using)
+    return RunStatus.DEAD
 
 
 def give_back(start: Start) -> None:

@@ -270,3 +270,19 @@ def test_a_sweep_passes_over_a_run_whose_finish_is_not_committed_yet() -> None:
 
     assert [finish.get() for finish in finishes] == [None, 0]
     assert EffectRun.objects.get().status == "succeeded"
+
+
+@pytest.mark.postgres
+def test_a_run_that_cannot_be_written_keeps_no_other_with_its_lost_worker() -> None:
+    queue_runs(3)
+    held = [claim("lost-worker") for _ in range(3)]
+    for one in held:
+        expire(one)
+    poison = held[1].id
+    EffectRun.objects.filter(pk=poison).update(crashes=2**31 - 1)  # one more does not fit into the column
+
+    taken = crashes.take_back(USING)
+
+    assert taken.queued == 2
+    assert set(EffectRun.objects.filter(status="queued").values_list("pk", flat=True)) == {held[0].id, held[2].id}
+    assert EffectRun.objects.get(pk=poison).status == "running"
