@@ -10,7 +10,7 @@ from django.db import transaction
 
 from lifecycle import conf, registry
 from lifecycle.definition.compiled import Definition
-from lifecycle.execution import finishing
+from lifecycle.execution import connecting, finishing
 from lifecycle.execution.finishing import Start
 from lifecycle.models import EffectRun, RunStatus
 from lifecycle.store import effect_runs, outcomes, timing
@@ -44,6 +44,8 @@ def take_back(using: str, limit: int = 200) -> TakenBack:
             try:
                 with transaction.atomic(using=using):
                     ends.append(_take_back(run, now, using))
+            except connecting.BROKEN:
+                raise  # no row's fault: the next pass does all of it
             except Exception:
                 # One row that cannot be written must not keep the others with their lost workers.
                 log.exception("Run %s could not be taken back from its lost worker.", run.pk)

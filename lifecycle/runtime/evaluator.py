@@ -11,7 +11,7 @@ from lifecycle.definition.compiled import CompiledTransition, Definition, Guard
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.exceptions import GuardRefused, PermissionRefused, Refused, WrongState
 from lifecycle.refusals import Refusal, Refuse
-from lifecycle.runtime import added_guards
+from lifecycle.runtime import added_guards, sentences
 
 
 def state_and_permission(
@@ -65,7 +65,8 @@ def ask(guard: Guard, ctx: TransitionContext[Any]) -> Refusal | None:
     if answer is True:
         return None
     if answer is False:
-        return _refusal(guard, guard.code, guard.message or _sentence(guard.name, ctx.transition), guard.kind, {})
+        message = guard.message or sentences.does_not_hold(ctx.transition, guard.name)
+        return _refusal(guard, guard.code, message, guard.kind, {})
     if isinstance(answer, Refuse):
         return _refusal(guard, answer.code, answer.message, answer.kind, answer.params)
     if isinstance(answer, (str, Promise)) and answer:
@@ -79,19 +80,15 @@ def _refusal(guard: Guard, code: str, message: Any, kind: Any, params: dict[str,
     return Refusal(source="guard", kind=kind, code=code, message=message, name=guard.name, params=params)
 
 
-def _sentence(name: str, transition: str) -> str:
-    return f"'{transition}' is refused: {name.replace('_', ' ')} does not hold."
-
-
 def _wrong_state(definition: Definition, edge: CompiledTransition, source: str | None) -> Refusal:
     state = definition.states.get(source or "")
-    name = str(state.label) if state is not None else f"unknown to the lifecycle ('{source}')"
-    wanted = [str(one.label) for key, one in definition.states.items() if key in edge.sources]
+    name = state.label if state is not None else sentences.unknown_state(source)
+    starts = [one.label for key, one in definition.states.items() if key in edge.sources]
     return Refusal(
         source="state",
         kind="precondition",
         code="invalid_state",
-        message=f"'{edge.name}' starts in {' or '.join(wanted)}; the record is {name}.",
+        message=sentences.starts_elsewhere(edge.name, starts, name),
         name=edge.name,
         params={"state": source, "sources": [key for key in definition.states if key in edge.sources]},
     )
@@ -121,7 +118,7 @@ def _missing(edge: CompiledTransition, name: str) -> Refusal:
         source="permission",
         kind="permission",
         code="permission_denied",
-        message=f"You may not fire '{edge.name}'.",
+        message=sentences.may_not_fire(edge.name),
         name=name,
         params={"permission": name},
     )

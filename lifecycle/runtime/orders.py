@@ -13,7 +13,7 @@ from lifecycle.conf import options
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.exceptions import InvalidInput, InvalidPayload, PermissionRefused, UnknownTransition
 from lifecycle.refusals import InputProblem, Refusal
-from lifecycle.runtime import requests
+from lifecycle.runtime import requests, sentences
 from lifecycle.suggest import did_you_mean
 
 MAX_REASON = 500
@@ -120,7 +120,7 @@ def not_manual_refusal(edge: CompiledTransition) -> Refusal:
         source="manual",
         kind="permission",
         code="not_manual",
-        message=f"'{edge.name}' is fired by the system only.",
+        message=sentences.system_only(edge.name),
         name=edge.name,
         params={"transition": edge.name},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 from typing import Any
 
 import pytest
@@ -165,3 +166,12 @@ def test_who_may_not_fire_what_would_change_nothing_is_told_the_same_by_both(new
         fire(ticket, "escalate", actor=visitor)
     assert verdict.refusals == tuple(caught.value.refusals)
     assert [refusal.source for refusal in verdict.refusals] == ["permission"]
+
+
+def test_the_runtimes_own_sentences_speak_the_language_of_the_reader(ticket: Ticket) -> None:
+    (refusal,) = ticket.lifecycle.can("reopen", actor=SYSTEM).refusals
+
+    with translation.override("de"):
+        assert str(refusal).startswith("„reopen“ beginnt in ")
+    assert str(refusal) == "'reopen' starts in Solved; the record is Open."
+    assert pickle.loads(pickle.dumps(refusal)) == refusal
