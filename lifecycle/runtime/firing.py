@@ -15,16 +15,21 @@ from lifecycle.definition.compiled import Definition, Hook
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import (
-    Conflict,
     InvalidInput,
-    RecordNotFound,
     Refused,
-    StateWriteRefused,
-    StayEnded,
-    UnsavedEdits,
 )
-from lifecycle.models import TransitionLog, writes
-from lifecycle.runtime import announcements, evaluator, frames, inputs, orders, requests, retrying, writing
+from lifecycle.models import TransitionLog
+from lifecycle.runtime import (
+    announcements,
+    evaluator,
+    expectations,
+    frames,
+    inputs,
+    orders,
+    requests,
+    retrying,
+    writing,
+)
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.runtime.results import Fired
 from lifecycle.store import effect_runs, history, parameters, records
@@ -79,7 +84,7 @@ def fire(
             manual=manual,
             reason=reason,
         )
-        refuse_edits(definition, record)
+        expectations.refuse_edits(definition, record)
         fired = _fire(order, record)
     except Refused as error:
         announcements.refused(definition, transition, records.text_id(record), actor, error)
@@ -140,7 +145,7 @@ def fire_in_transaction(order: FiringOrder, pk: Any, using: str) -> Fired:
     repeat = repeated(order, record, using)
     if repeat is not None:
         return repeat
-    refuse_if_moved(order, record)
+    expectations.refuse_if_moved(order, record)
     ctx = context(order, record, now, using)
     if is_already_there(order, record, ctx):
         return Fired(record=record, entry=_latest(order, record, using), replayed=True)
@@ -222,41 +227,6 @@ def repeated(order: FiringOrder, record: Any, using: str) -> Fired | None:
     return Fired(record=record, entry=entry, replayed=True)
 
 
-def refuse_if_moved(order: FiringOrder, record: Any) -> None:
-    """Compares the record with what the decision was made on.
-
-    Raises:
-        StayEnded: it owed this in a stay that is over.
-        Conflict: another version, or a stay that began too late.
-    """
-    definition, version = order.definition, records.version_of(order.definition, record)
-    facts: dict[str, Any] = {
-        "lifecycle": definition.name,
-        "record_id": records.text_id(record),
-        "transition": order.transition.name,
-        "version": version,
-    }
-    if order.stay_version is not None and version != order.stay_version:
-        raise StayEnded(
-            f"The stay that owed '{order.transition.name}' began with version {order.stay_version} and is over; "
-            f"the record is at version {version}, {records.state_of(definition, record)}.",
-            state=records.state_of(definition, record),
-            **facts,
-        )
-    if order.expect_version is not None and version != order.expect_version:
-        raise Conflict(
-            f"This {definition.model._meta.verbose_name} was handled by someone else meanwhile: it is at version "
-            f"{version}, you decided on version {order.expect_version}. Please look again.",
-            expected=order.expect_version,
-            got=version,
-            **facts,
-        )
-    before = order.expect_changed_before
-    changed_at = getattr(record, definition.changed_at_field)
-    if before is not None and changed_at is not None and changed_at >= before:
-        raise Conflict(f"The record was changed at {changed_at}, not before {before}.", **facts)
-
-
 def context(order: FiringOrder, record: Any, now: dt.datetime, using: str) -> TransitionContext[Any]:
     """What guards, routes, sets and hooks get to see."""
     return TransitionContext(
@@ -320,42 +290,6 @@ def entry_of(order: FiringOrder, ctx: TransitionContext[Any], version: int) -> T
         version=version,
         stored_input=order.stored_input,
         request_hash=order.request_hash,
-    )
-
-
-def refuse_edits(definition: Definition, record: Any) -> None:
-    """Refuses an instance whose edits would be lost.
-
-    Raises:
-        RecordNotFound: it was never saved.
-        StateWriteRefused: an owned column was assigned.
-        UnsavedEdits: others were.
-    """
-    if record.pk is None or record._state.adding:
-        raise RecordNotFound(
-            f"This {record._meta.verbose_name} is not saved yet; "
-            "begin its life with lifecycle.runtime.create(record, actor=…).",
-            lifecycle=definition.name,
-        )
-    edits = writes.unsaved_edits(record)
-    if not edits:
-        return
-    said = ", ".join(f"{name} (saved: {old!r:.40}, now: {new!r:.40})" for name, (old, new) in edits.items())
-    facts: dict[str, Any] = {"lifecycle": definition.name, "record_id": records.text_id(record)}
-    for name in definition.owned_fields:
-        if name in edits:
-            raise StateWriteRefused(
-                f"{record._meta.object_name}.{name} was assigned {edits[name][1]!r}; only a transition changes it. "
-                f"Take the assignment back (refresh_from_db) and fire the transition that leads there.",
-                field=name,
-                expected=edits[name][0],
-                got=edits[name][1],
-                **facts,
-            )
-    raise UnsavedEdits(
-        f"Unsaved edits of {record._meta.object_name}: {said}. fire() writes only what its transition declares: "
-        "save() them first, pass them as input, or drop them with refresh_from_db().",
-        **facts,
     )
 
 
