@@ -228,10 +228,13 @@ class LifecycleAdminMixin(Base):
 
     # Actions ----------------------------------------------------------------------------------------
 
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+    def get_actions(self, request: HttpRequest, action_location: Any = None) -> dict[str, Any]:
         """An action per manual transition this user might fire."""
-        actions: dict[str, Any] = dict(super().get_actions(request))
-        if not self.lifecycle_actions or "_popup" in request.GET:
+        # Since Django 6.1 actions may also stand on a record's page, where our panel has a button for each.
+        where = {} if action_location is None else {"action_location": action_location}
+        actions: dict[str, Any] = dict(super().get_actions(request, **where))
+        on_record = getattr(action_location, "name", "CHANGE_LIST") != "CHANGE_LIST"
+        if on_record or not self.lifecycle_actions or "_popup" in request.GET:
             return actions
         for definition in self.lifecycles():
             for edge in definition.transitions.values():
