@@ -69,7 +69,8 @@ def run_spectacular(folder: Path, settings: str, environment: dict[str, str]) ->
 @pytest.mark.once
 def test_nothing_of_drf_spectacular_is_loaded_for_a_project_without_it() -> None:
     code = (
-        "import sys, django; django.setup(); import tests.rest.urls; from tests.rest.desk import TicketViewSet as V;"
+        "import sys, django, tests.settings; del tests.settings.REST_FRAMEWORK; django.setup();"
+        "import tests.rest.urls; from tests.rest.desk import TicketViewSet as V;"
         "V.schema; V().schema; sys.exit([name for name in sys.modules if 'spectacular' in name])"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "tests.settings"}
