@@ -56,6 +56,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--reuse", action="store_true", help="let Celery keep database connections between tasks (CELERY_DB_REUSE_MAX)"
     )
+    parser.add_argument(
+        "--prepared",
+        action="store_true",
+        help="let the server plan each statement once (server_side_binding), for both",
+    )
     return parser.parse_args()
 
 
@@ -64,6 +69,7 @@ def prepare(arguments: argparse.Namespace) -> None:
     os.environ["LIFECYCLE_TEST_SUFFIX"] = f"_benchmark_{os.getpid()}"
     os.environ["LIFECYCLE_PROCESS_DATABASE"] = os.environ.get("PGDATABASE", "postgres")
     os.environ["LIFECYCLE_PROCESS_CELERY_DB_REUSE_MAX"] = "1000" if arguments.reuse else ""
+    os.environ["LIFECYCLE_PROCESS_PREPARED"] = "1" if arguments.prepared else ""
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.processes.settings"
     import django
 

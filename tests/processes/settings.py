@@ -10,6 +10,8 @@ from tests.settings import DATABASES, INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.processes"]
 DATABASES["default"]["NAME"] = os.environ["LIFECYCLE_PROCESS_DATABASE"]
+if os.environ.get("LIFECYCLE_PROCESS_PREPARED"):
+    DATABASES["default"]["OPTIONS"] = {"server_side_binding": True, "prepare_threshold": 2}
 
 CELERY_BROKER_URL = os.environ.get("LIFECYCLE_PROCESS_BROKER", "memory://")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
