@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "lifecycle",
     "tests.desk",
     "tests.columns",
+    "tests.cases",
     "tests.rollout",
     "orders",
     "orders.sandbox",

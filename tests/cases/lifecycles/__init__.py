@@ -1,0 +1,29 @@
+"""Processes of the cases, one file per section."""
+
+from tests.cases.lifecycles import (
+    edits,
+    lives,
+    neighbours,
+    own_projects,
+    passing_time,
+    readable_input,
+    requests,
+    said_and_done,
+    small_things,
+    whose_row,
+    workers_day,
+)
+
+__all__ = [
+    "edits",
+    "lives",
+    "neighbours",
+    "own_projects",
+    "passing_time",
+    "readable_input",
+    "requests",
+    "said_and_done",
+    "small_things",
+    "whose_row",
+    "workers_day",
+]

@@ -1,0 +1,1 @@
+"""Processes of the cases in `test_own_projects.py`."""

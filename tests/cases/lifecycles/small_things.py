@@ -1,0 +1,1 @@
+"""Processes of the cases in `test_small_things.py`."""

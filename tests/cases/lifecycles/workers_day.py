@@ -1,0 +1,1 @@
+"""Processes of the cases in `test_workers_day.py`."""

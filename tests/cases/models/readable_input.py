@@ -1,0 +1,1 @@
+"""Records of the cases in `test_readable_input.py`."""
