@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import emptying, servers
+from tests import emptying, other_database, servers
 
 # The library's own test kit: the fixture `lifecycle`.
 pytest_plugins = ["lifecycle.testing.plugin"]
@@ -21,6 +21,7 @@ WANTED = {"sqlite": "sqlite", "postgres": "postgres"}
 
 def pytest_configure(config: pytest.Config) -> None:
     emptying.install()
+    other_database.install()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -71,6 +72,13 @@ def own_redis(tmp_path: Path) -> Iterator[servers.OwnRedis]:
     server.start()
     yield server
     server.close()
+
+
+@pytest.fixture
+def other(transactional_db: None) -> Iterator[str]:
+    """The alias of another database that holds our tables and the tests' own; emptied afterwards."""
+    with other_database.standing() as alias:
+        yield alias
 
 
 @pytest.fixture(autouse=True)
