@@ -1,24 +1,35 @@
-"""The whole suite: once on SQLite, then on PostgreSQL. Arguments go to pytest."""
+"""The whole suite, on SQLite and on PostgreSQL side by side. Arguments go to pytest."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import signal
+import subprocess
 import sys
+import tempfile
 import zlib
+from pathlib import Path
 
 from tests import servers
 
 NOTHING_COLLECTED = 5
+# With one of these, somebody at the keyboard is asked, or sees what a test prints: the passes take turns.
+AT_THE_TERMINAL = {"--pdb", "--trace", "-s", "--capture=no"}
 
 
 def main(arguments: list[str]) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with servers.found() as found:
         announce(found)
         if found.missing and servers.required():
             return 1
-        passes = ["sqlite"] if "postgres" in found.missing else ["sqlite", "postgres"]
-        codes = [one_pass(number, database, found, arguments) for number, database in enumerate(passes)]
-    return verdict(codes)
+        signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C reaches the passes too, and is theirs to answer
+        databases = ["sqlite"] if "postgres" in found.missing else ["sqlite", "postgres"]
+        if AT_THE_TERMINAL & set(arguments):
+            return verdict(in_turn(databases, found, arguments))
+        return verdict(side_by_side(databases, found, arguments))
 
 
 def announce(found: servers.Servers) -> None:
@@ -31,19 +42,80 @@ def announce(found: servers.Servers) -> None:
         print(f"servers: no {what}", flush=True)
 
 
-def one_pass(number: int, database: str, found: servers.Servers, arguments: list[str]) -> int:
-    print(f"\n== the suite on {database} ==", flush=True)
-    environment = found.environment | {
+def side_by_side(databases: list[str], found: servers.Servers, arguments: list[str]) -> list[int]:
+    """All at once. The first one is seen at work; what the others say is kept, and shown when it is their turn."""
+    with contextlib.ExitStack() as stack:
+        passes = []
+        for number, database in enumerate(databases):
+            kept = None
+            if number:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lifecycle-suite-"))
+                kept = Path(folder) / database
+            environment = environment_of(database, databases, found)
+            passes.append(stack.enter_context(Pass(database, environment, arguments, kept)))
+        return [one.finish() for one in passes]
+
+
+def in_turn(databases: list[str], found: servers.Servers, arguments: list[str]) -> list[int]:
+    codes = []
+    for database in databases:
+        with Pass(database, environment_of(database, databases, found), arguments, None) as one:
+            codes.append(one.finish())
+    return codes
+
+
+def environment_of(database: str, databases: list[str], found: servers.Servers) -> dict[str, str]:
+    only = len(databases) == 1
+    return found.environment | {
         "LIFECYCLE_TEST_DATABASE": database,
-        "LIFECYCLE_TEST_PASS": "first" if number == 0 else "later",
+        "LIFECYCLE_TEST_PASS": "only" if only else "first" if database == databases[0] else "later",
         "LIFECYCLE_TEST_SUFFIX": os.environ.get("LIFECYCLE_TEST_SUFFIX") or checkout(),
     }
-    return servers.call([sys.executable, "-m", "pytest", *arguments], environment)
 
 
 def checkout() -> str:
     """A short name of this working copy: two of them test on one server without meeting."""
     return f"_{zlib.crc32(str(servers.ROOT).encode()):08x}"
+
+
+class Pass(contextlib.AbstractContextManager["Pass"]):
+    """One pytest on one database, in a process of its own that ends with the block."""
+
+    def __init__(self, database: str, environment: dict[str, str], arguments: list[str], kept: Path | None) -> None:
+        self.database = database
+        self.kept = kept
+        command = [sys.executable, "-m", "pytest", "-o", f"cache_dir=.pytest_cache/{database}"]
+        if kept is not None and sys.stdout.isatty():
+            command.append("--color=yes")
+        with kept.open("wb") if kept else contextlib.nullcontext() as output:
+            self._child = subprocess.Popen(
+                [*command, *arguments],
+                cwd=servers.ROOT,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL if kept else None,
+                stdout=output,
+                stderr=subprocess.STDOUT if kept else None,
+            )
+
+    def finish(self) -> int:
+        """Shows what it has said and what it says until its end; answers its exit code."""
+        print(f"\n== the suite on {self.database} ==", flush=True)
+        if self.kept is None:
+            return self._child.wait()
+        with self.kept.open("rb") as said:
+            while self._child.poll() is None:
+                shutil.copyfileobj(said, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._child.wait(0.2)
+            shutil.copyfileobj(said, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        return self._child.returncode
+
+    def __exit__(self, *_: object) -> None:
+        if self._child.poll() is None:
+            self._child.send_signal(signal.SIGINT)
+            self._child.wait()
 
 
 def verdict(codes: list[int]) -> int:

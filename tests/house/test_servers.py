@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -53,6 +54,20 @@ def test_a_test_without_its_server_fails_on_ci_and_is_skipped_elsewhere(monkeypa
 )
 def test_the_suite_fails_with_its_first_failed_pass_and_when_nothing_ran(codes: list[int], verdict: int) -> None:
     assert suite.verdict(codes) == verdict
+
+
+@pytest.mark.parametrize("way", [suite.side_by_side, suite.in_turn])
+def test_what_a_pass_says_stands_whole_under_its_database(way: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    assert way(["sqlite", "postgres"], servers.Servers(), ["--version"]) == [0, 0]
+    version = f"pytest {pytest.__version__}"
+    said = [line for line in capfd.readouterr().out.splitlines() if line]
+    assert said == ["== the suite on sqlite ==", version, "== the suite on postgres ==", version]
+
+
+def test_a_pass_that_nobody_waits_for_any_more_is_ended() -> None:
+    with suite.Pass("sqlite", {}, ["--fixtures"], None) as one:
+        pass
+    assert one._child.returncode is not None
 
 
 def test_a_redis_of_its_own_is_killed_frozen_and_started_again_at_one_address(own_redis: servers.OwnRedis) -> None:
