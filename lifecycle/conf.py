@@ -39,7 +39,10 @@ class Options:
     )
     lease: dt.timedelta = field(
         default=dt.timedelta(seconds=60),
-        metadata={"help": "How long a worker's claim on a run lasts without a heartbeat."},
+        metadata={
+            "help": "How soon a lost worker is noticed; workers renew their claims, however long an effect takes.",
+            "minimum": dt.timedelta(seconds=1),
+        },
     )
     max_crashes: int = field(default=3, metadata={"help": "After so many lost leases a run is dead.", "minimum": 1})
     crash_backoff: dt.timedelta = field(
@@ -129,7 +132,7 @@ def _problem(key: str, code: str, message: str) -> InputProblem:
     return InputProblem(field=key, code=code, message=message)
 
 
-def _complaint(wanted: Any, value: Any, minimum: float | None) -> str | None:
+def _complaint(wanted: Any, value: Any, minimum: Any) -> str | None:
     origin = typing.get_origin(wanted)
     if origin in (types.UnionType, typing.Union):
         if value is None and type(None) in typing.get_args(wanted):
@@ -138,6 +141,8 @@ def _complaint(wanted: Any, value: Any, minimum: float | None) -> str | None:
     if wanted is dt.timedelta:
         if not isinstance(value, dt.timedelta):
             return f"expected a datetime.timedelta, got {value!r}."
+        if minimum is not None and value < minimum:
+            return f"expected {minimum} or more, got {value!r}."
         return None if value > dt.timedelta(0) else f"expected a duration longer than zero, got {value!r}."
     if wanted is bool:
         return None if isinstance(value, bool) else f"expected True or False, got {value!r}."

@@ -74,7 +74,7 @@ def _signs(run: EffectRun, attempts: Sequence[EffectAttempt]) -> list[str]:
         signs.append("good")
     elif run.status == "running":
         signs.append("run")
-    return signs + ["open"] * max(0, run.max_attempts + run.crashes - len(signs))
+    return signs + ["open"] * max(0, (run.max_attempts or 0) + run.crashes - len(signs))
 
 
 def _starts(run: EffectRun) -> str:

@@ -80,7 +80,9 @@ WAITS: dict[str, list[tuple[Any, Any]]] = {
 
 def working(run: EffectRun) -> str:
     """``create_checkout, attempt 1 of 3``."""
-    number = min(run.attempts + run.crashes + 1, run.max_attempts + run.crashes)
+    number = run.attempts + run.crashes + 1
+    if run.max_attempts is not None:
+        number = min(number, run.max_attempts + run.crashes)
     return _("%(effect)s, attempt %(number)s of %(most)s") % {
         "effect": short(run.effect),
         "number": number,

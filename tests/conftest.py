@@ -10,8 +10,8 @@ import pytest
 
 from tests import emptying, other_database, servers
 
-# The library's own test kit: the fixture `lifecycle`.
-pytest_plugins = ["lifecycle.testing.plugin"]
+# The library's own test kit: the fixture `lifecycle`; then what tests of effects that take their time share.
+pytest_plugins = ["lifecycle.testing.plugin", "tests.execution.watched"]
 
 HERE = Path(__file__).parent
 # These look at the tree, not at a database.

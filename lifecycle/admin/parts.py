@@ -124,7 +124,7 @@ def pips(run: EffectRun, attempts: Sequence[EffectAttempt]) -> SafeString:
         kinds.append("run")
     used = len(kinds) - sum(kind == "crash" for kind in kinds)
     if run.status in (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.SUCCEEDED):
-        kinds += ["open"] * max(run.max_attempts - used, 0)
+        kinds += ["open"] * max((run.max_attempts or 0) - used, 0)
     return drawn(kinds[-MOST_PIPS:])
 
 
@@ -141,6 +141,8 @@ def attempts_in_words(run: EffectRun) -> str:
     number = run.attempts + (1 if run.status == RunStatus.RUNNING else 0)
     if not number:
         return _("not started")
+    if run.max_attempts is None:
+        return _("attempt %(number)s, no limit") % {"number": number}
     return _("attempt %(number)s of %(most)s") % {"number": number, "most": max(run.max_attempts, number)}
 
 

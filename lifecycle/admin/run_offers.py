@@ -57,8 +57,13 @@ def _retry(run: EffectRun, about: Known, record: NamedRecord) -> Offer:
             _("This process has no code for it, so a run queued from here might wait for ever. Deploy it first."),
             open=False,
         )
-    again = _("Up to %(n)s fresh attempts under the same idempotency key, so the other side can tell it is the same.")
-    again %= {"n": about.effect.retry.attempts}
+    if about.effect.retry.attempts is None:
+        again = _("Fresh attempts under the same idempotency key, so the other side can tell it is the same.")
+    else:
+        again = _(
+            "Up to %(n)s fresh attempts under the same idempotency key, so the other side can tell it is the same."
+        )
+        again %= {"n": about.effect.retry.attempts}
     again += _stay_over(run, about, record)
     if run.status == RunStatus.SUCCEEDED:
         body = _("Its result is stored, so calling the other side again could do it twice.")

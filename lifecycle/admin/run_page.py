@@ -128,7 +128,10 @@ def _stay(run: EffectRun, record: Any) -> str:
 
 def _attempts_title(run: EffectRun) -> str:
     used = run.attempts + (1 if run.status == RunStatus.RUNNING else 0)
-    said = _("Attempts: %(n)s of %(most)s") % {"n": used, "most": max(run.max_attempts, used)}
+    if run.max_attempts is None:
+        said = _("Attempts: %(n)s, no limit") % {"n": used}
+    else:
+        said = _("Attempts: %(n)s of %(most)s") % {"n": used, "most": max(run.max_attempts, used)}
     if run.crashes:
         said += " · " + _("crashes: %(n)s of %(most)s") % {"n": run.crashes, "most": run.max_crashes}
     return said

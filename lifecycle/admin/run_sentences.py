@@ -134,6 +134,8 @@ def error(run: EffectRun) -> Any:
     """The last error: its code, then its text."""
     if run.error_kind == "timeout":
         return format_html('<span class="lc-err">{}</span> {}', _("Timed out"), cut(run.error))
+    if run.error_kind == "heartbeat_timeout":
+        return format_html('<span class="lc-err">{}</span> {}', _("Fell silent"), cut(run.error))
     if run.error_kind == "error" and run.error:
         # An exception nobody expected: its text begins with its own name.
         return format_html('<span class="lc-err">{}</span>', cut(run.error))

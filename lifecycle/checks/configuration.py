@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -62,25 +63,6 @@ def the_dispatcher_can_be_imported(app_configs: Sequence[Any] | None, **kwargs: 
 
 
 @register(TAG)
-def leases_outlast_effects(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Reports effects that take their lease from the settings and may run longer than it lasts."""
-    options = _options()
-    if options is None:
-        return []
-    return [
-        Error(
-            f"Effect '{effect.name}' may take {effect.timeout}, but the configured lease ends after {options.lease}.",
-            hint=f"Raise {conf.NAME}['LEASE'], lower the effect's timeout, or give the effect a lease of its own.",
-            obj=f"{definition.lifecycle.__name__}.{effect.name}",
-            id="lifecycle.E132",
-        )
-        for definition in registry.all()
-        for effect in definition.effects.values()
-        if effect.lease is None and effect.timeout >= options.lease
-    ]
-
-
-@register(TAG)
 def celery_lets_effects_finish(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Reports a Celery time limit that would kill a drain in the middle of an effect.
 
@@ -90,18 +72,18 @@ def celery_lets_effects_finish(app_configs: Sequence[Any] | None, **kwargs: Any)
     effects = [effect for definition in registry.all() for effect in definition.effects.values()]
     if options is None or not limits or not effects:
         return []
-    longest = max(effects, key=lambda effect: effect.timeout)
-    needed = longest.timeout + dt.timedelta(seconds=options.drain_seconds)
+    longest = max(effects, key=lambda effect: effect.timeout or dt.timedelta.max)
+    needed = math.inf if longest.timeout is None else longest.timeout.total_seconds() + options.drain_seconds
+    takes = "as long as it likes" if longest.timeout is None else f"{needed:g} s"
     return [
         Caution(
-            f"Celery ends tasks after {limit:g} s ({name}), but a drain with effect '{longest.name}' may take "
-            f"{needed.total_seconds():g} s.",
-            hint=f"Raise {name} above that, or leave it out: every effect has a timeout of its own.",
+            f"Celery ends tasks after {limit:g} s ({name}), but a drain with effect '{longest.name}' may take {takes}.",
+            hint=f"Raise {name} above that, or leave it out: effects end by their own timeout.",
             obj=name,
             id="lifecycle.W130",
         )
         for name, limit in limits.items()
-        if limit <= needed.total_seconds()
+        if limit <= needed
     ]
 
 

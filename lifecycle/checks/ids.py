@@ -38,7 +38,7 @@ MEANINGS: Final = {
     "lifecycle.E030": "Two effects of one name.",
     "lifecycle.E031": "A transition or reminder names an unknown effect.",
     "lifecycle.E032": "A Retry that cannot be kept.",
-    "lifecycle.E034": "An effect's lease is not longer than its timeout.",
+    "lifecycle.E034": "An effect's lease cannot be kept, or its heartbeat_timeout limits nothing.",
     "lifecycle.E035": "An effect's follow-up is an unknown transition.",
     "lifecycle.E036": "An effect's follow-up cannot start where the record will be.",
     "lifecycle.E037": "No transition, state or reminder owes an effect.",
@@ -70,6 +70,5 @@ MEANINGS: Final = {
     "lifecycle.W122": "MySQL or MariaDB with another isolation level than READ COMMITTED.",
     "lifecycle.E130": "settings.LIFECYCLE is invalid.",
     "lifecycle.E131": "The dispatcher cannot be imported.",
-    "lifecycle.E132": "The configured lease is not longer than an effect's timeout.",
     "lifecycle.W130": "Celery ends tasks before an effect's own timeout would.",
 }

@@ -82,7 +82,8 @@ class CompiledEffect:
 
     ``on_success``, ``on_failure``, ``on_dead`` are transition names or None (``on_dead`` already defaulted to
     ``on_failure``). ``on`` are the transitions and ``on_enter`` the states that owe it (with stay binding True for
-    ``on_enter`` and False for ``on`` unless ``stay_bound`` says otherwise).
+    ``on_enter`` and False for ``on`` unless ``stay_bound`` says otherwise). ``marks_entry``: its runs prove by a mark
+    that their code was never entered; no option of an effect, for such a proof is worth a write only to who acts on it.
     """
 
     name: str
@@ -90,7 +91,8 @@ class CompiledEffect:
     on: frozenset[str] = frozenset()
     on_enter: frozenset[str] = frozenset()
     retry: Retry
-    timeout: dt.timedelta
+    timeout: dt.timedelta | None
+    heartbeat_timeout: dt.timedelta | None = None
     lease: dt.timedelta | None = None
     queue: str | None = None
     on_success: str | None = None
@@ -99,6 +101,7 @@ class CompiledEffect:
     atomic: bool = False
     stay_bound: bool | None = None
     delay: dt.timedelta = dt.timedelta(0)
+    marks_entry: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

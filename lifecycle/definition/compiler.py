@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -34,8 +33,6 @@ from lifecycle.definition.wirings import Role, Wired, Wiring
 from lifecycle.payloads import digest
 
 DEFAULT_TIMEOUT = dt.timedelta(seconds=60)
-DEFAULT_LEASE = dt.timedelta(seconds=60)
-LEASE_MARGIN = 1.5
 GUARD_CODE = "guard_refused"
 
 
@@ -251,7 +248,8 @@ class _Compiler:
             on_enter=on_enter,
             retry=read.get("retry", Retry()),
             timeout=timeout,
-            lease=read.get("lease") or _lease_for(timeout),
+            heartbeat_timeout=read.get("heartbeat_timeout"),
+            lease=read.get("lease"),
             queue=read.get("queue"),
             on_success=follow_ups["on_success"],
             on_failure=follow_ups["on_failure"],
@@ -310,14 +308,6 @@ class _Compiler:
                 return None
             value = bound[1]
         return After(f"{self.declaration.where(name)}", value)
-
-
-def _lease_for(timeout: dt.timedelta) -> dt.timedelta | None:
-    # Without heartbeats for as long as one attempt may take, the claim must outlast it: a second worker would
-    # otherwise start the effect while the first is still inside its time.
-    if timeout < DEFAULT_LEASE:
-        return None
-    return dt.timedelta(seconds=math.ceil(timeout.total_seconds() * LEASE_MARGIN))
 
 
 def _with_effects(transition: CompiledTransition, wired: list[str]) -> CompiledTransition:

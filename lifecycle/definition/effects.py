@@ -17,6 +17,7 @@ OPTIONS = (
     "name",
     "retry",
     "timeout",
+    "heartbeat_timeout",
     "lease",
     "queue",
     "on_success",
@@ -123,7 +124,8 @@ def effect(
     on_enter: Any = (),
     name: str = ...,
     retry: Retry = ...,
-    timeout: dt.timedelta = ...,
+    timeout: dt.timedelta | None = ...,
+    heartbeat_timeout: dt.timedelta = ...,
     lease: dt.timedelta = ...,
     queue: str = ...,
     on_success: Any = ...,
@@ -141,7 +143,8 @@ def effect(
     on_enter: Any = (),
     name: str = UNSET,
     retry: Retry = UNSET,
-    timeout: dt.timedelta = UNSET,
+    timeout: dt.timedelta | None = UNSET,
+    heartbeat_timeout: dt.timedelta = UNSET,
     lease: dt.timedelta = UNSET,
     queue: str = UNSET,
     on_success: Any = UNSET,
@@ -159,8 +162,11 @@ def effect(
         on_enter: the states whose entering owes it; such a run is bound to the stay.
         name: the stable key stored in rows (default: the attribute's name).
         retry: when a failed attempt is followed by another (default: one attempt).
-        timeout: how long one attempt may take (default: 60 seconds).
-        lease: how long a worker's claim lasts without a heartbeat; longer than ``timeout``.
+        timeout: how long one attempt may take (default: 60 seconds); None: as long as it takes.
+        heartbeat_timeout: how long the code may go without calling ``ctx.heartbeat()``; a longer silence ends the
+            attempt like a timeout (default: no limit).
+        lease: how soon a lost worker is noticed (default: the setting ``LEASE``). A living worker renews it by itself,
+            however long the work takes.
         queue: the queue it waits in (default: the lifecycle's).
         on_success: the transition its result fires.
         on_failure: the transition its final failure fires.
@@ -173,6 +179,7 @@ def effect(
         name=name,
         retry=retry,
         timeout=timeout,
+        heartbeat_timeout=heartbeat_timeout,
         lease=lease,
         queue=queue,
         on_success=on_success,

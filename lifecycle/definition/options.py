@@ -92,7 +92,11 @@ CHECKS: dict[str, dict[str, tuple[Check, str]]] = {
         "atomic": FLAG,
         "stay_bound": FLAG,
         "retry": (lambda value: isinstance(value, Retry), "a Retry(…)"),
-        "timeout": DURATION,
+        "timeout": (
+            lambda value: value is None or _duration(value),
+            "a datetime.timedelta longer than zero, or None for as long as it takes",
+        ),
+        "heartbeat_timeout": DURATION,
         "lease": DURATION,
         "delay": (_wait, "a datetime.timedelta of zero or more"),
     },
@@ -116,6 +120,9 @@ CHECKS: dict[str, dict[str, tuple[Check, str]]] = {
         "kind": (lambda value: value in ("precondition", "permission"), "'precondition' or 'permission'"),
     },
 }
+
+# Where None says something else than leaving the option out.
+NONE_MEANS = {("effect", "timeout")}
 
 META: dict[str, tuple[Check, str]] = {
     "state_field": TEXT,
@@ -163,7 +170,8 @@ class Options:
         """The options of a declaration that make sense."""
         if id(declared) not in self._read:
             checks = CHECKS[declared.word]
-            values = {name: value for name, value in declared.options.items() if value is not None}
+            given = declared.options.items()
+            values = {name: value for name, value in given if value is not None or (declared.word, name) in NONE_MEANS}
             read = judged(self.declaration, checks, values, where)
             if isinstance(declared, Transition):
                 read.update({key: tuple(flat(read[key])) for key in ("accept", "secrets") if key in read})
@@ -183,8 +191,9 @@ class Options:
             self.declaration.report(
                 "lifecycle.E032",
                 f"Retry cannot be kept: {', '.join(wrong)}.",
-                "attempts: a whole number from 1; backoff and maximum: timedeltas of zero or more; factor: 1 or more; "
-                "jitter: 0 to 1; retry_on and no_retry_on: exception classes.",
+                "attempts: a whole number from 1, or None for no limit; total: a timedelta longer than zero; "
+                "backoff and maximum: timedeltas of zero or more; factor: 1 or more; jitter: 0 to 1; "
+                "retry_on and no_retry_on: exception classes.",
                 where,
             )
             del read["retry"]
@@ -217,7 +226,8 @@ def _exceptions(value: Any) -> bool:
 
 
 RETRY: dict[str, Callable[[Retry], bool]] = {
-    "attempts": lambda retry: _count(retry.attempts),
+    "attempts": lambda retry: retry.attempts is None or _count(retry.attempts),
+    "total": lambda retry: retry.total is None or _duration(retry.total),
     "backoff": lambda retry: _wait(retry.backoff),
     "factor": lambda retry: _number(retry.factor, 1),
     "maximum": lambda retry: _wait(retry.maximum),

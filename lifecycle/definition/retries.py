@@ -14,7 +14,9 @@ class Retry:
     The delay after failed attempt *n* is ``min(backoff × factor^(n−1), maximum)``, give or take ``jitter``.
 
     Args:
-        attempts: how many in all, the first included.
+        attempts: how many in all, the first included; None: as many as it takes.
+        total: no further attempt begins later than so long after the start of the first one; None: no limit. It cuts
+            no running attempt short, and does not ask about crashes.
         backoff: the delay after the first failure.
         factor: what each next delay is multiplied by.
         maximum: the longest delay.
@@ -23,7 +25,8 @@ class Retry:
         no_retry_on: these are never tried again.
     """
 
-    attempts: int = 1
+    attempts: int | None = 1
+    total: dt.timedelta | None = None
     backoff: dt.timedelta = dt.timedelta(seconds=1)
     factor: float = 2
     maximum: dt.timedelta = dt.timedelta(hours=1)
@@ -36,7 +39,7 @@ class Retry:
         seconds = self.backoff.total_seconds()
         ceiling = self.maximum.total_seconds()
         for _ in range(failed - 1):
-            if seconds >= ceiling or self.factor <= 1:
+            if not 0 < seconds < ceiling or self.factor <= 1:
                 break
             seconds *= self.factor
         seconds = min(seconds, ceiling)

@@ -10,14 +10,15 @@ from typing import Any
 
 from django.db import connections, transaction
 
-from lifecycle import registry, tracing
+from lifecycle import clock, registry, tracing
 from lifecycle.exceptions import LeaseLost, RecordNotFound
 from lifecycle.execution import connecting, crashes, failures, finishing, interference, points, watchdog
-from lifecycle.execution.alarms import Alarm, TimedOut
+from lifecycle.execution.alarms import Alarm
 from lifecycle.execution.context import EffectContext
 from lifecycle.execution.finishing import Start
+from lifecycle.execution.limits import Limits, TimedOut
 from lifecycle.execution.watchdog import Watch
-from lifecycle.store import claims, outcomes, records
+from lifecycle.store import claims, outcomes, records, timing
 from lifecycle.store.claims import ClaimedRun, Wanted
 
 log = logging.getLogger("lifecycle.execution")
@@ -25,18 +26,19 @@ log = logging.getLogger("lifecycle.execution")
 # A run this process knows no effect for comes back this much later; another process may know it by then.
 UNKNOWN_PAUSE = dt.timedelta(seconds=30)
 # So long a worker holds on to an outcome the database does not take; afterwards the lease's end decides.
-OUTAGE = 60.0
+OUTAGE = 600.0
 
 Next = Callable[[], Wanted | None]
 
 
-def perform(held: ClaimedRun, using: str, following: Next) -> ClaimedRun | None:
+def perform(held: ClaimedRun, using: str, following: Next, watch: Watch | None = None) -> ClaimedRun | None:
     """Does one claimed run and reports what came of it.
 
     Args:
         held: the claim.
         using: its database.
         following: asked right before the finish which run would be taken next (None: no more).
+        watch: what keeps its lease since the claim; without one it is kept from here on.
 
     Returns:
         The next run, if it was claimed together with the finish.
@@ -44,6 +46,9 @@ def perform(held: ClaimedRun, using: str, following: Next) -> ClaimedRun | None:
     Raises:
         LeaseLost: somebody took the run; nothing was written and nothing called since.
     """
+    if watch is None:
+        with watchdog.holding(held, using) as watch:
+            return perform(held, using, following, watch)
     start = _known(held, using)
     if start is None:
         _put_back(held, using)
@@ -58,14 +63,14 @@ def perform(held: ClaimedRun, using: str, following: Next) -> ClaimedRun | None:
         return None
     with tracing.effect(held):
         if start.effect.atomic:
-            _perform_atomically(start)
+            _perform_atomically(start, watch)
             return None
-        return _perform(start, record, following)
+        return _perform(start, record, following, watch)
 
 
-def _perform(start: Start, record: Any, following: Next) -> ClaimedRun | None:
+def _perform(start: Start, record: Any, following: Next, watch: Watch) -> ClaimedRun | None:
     try:
-        result = failures.checked_result(_call(start, record))
+        result = failures.checked_result(_call(start, record, watch))
     except (KeyboardInterrupt, SystemExit):
         _go_down(start)
         raise
@@ -82,13 +87,15 @@ def _perform(start: Start, record: Any, following: Next) -> ClaimedRun | None:
     return None
 
 
-def _perform_atomically(start: Start) -> None:
+def _perform_atomically(start: Start, watch: Watch) -> None:
     """The effect's writes, its outcome and what follows from it: one transaction, hence exactly once."""
     held, using = start.held, start.using
+    if connections[using].vendor == "sqlite":
+        watch.not_to_be_renewed()
     try:
         with transaction.atomic(using=using):
             record, _ = records.lock(start.definition, records.parse_id(start.definition, held.record_id), using)
-            result = failures.checked_result(_call(start, record))
+            result = failures.checked_result(_call(start, record, watch))
             points.reach("before_finish")
             finishing.succeeded_atomically(start, result)
             points.reach("after_finish_before_commit")
@@ -113,15 +120,21 @@ def _perform_atomically(start: Start) -> None:
         points.reach("after_commit")
 
 
-def _call(start: Start, record: Any) -> Any:
+def _call(start: Start, record: Any, watch: Watch) -> Any:
     """Calls the effect, watched; the alarm is off when this returns or raises."""
-    held, effect, using = start.held, start.effect, start.using
-    seconds = effect.timeout.total_seconds()
-    alarm = Alarm(seconds, first=connecting.cancel_statements)
-    watch = _watch(start, seconds, interruptible=alarm.usable)
-    ctx = EffectContext(held, start.definition, record, effect.timeout, using, watch)
+    held, effect = start.held, start.effect
+    _must_hold(start, watch)
+    if held.marks_entry and not outcomes.enter(held, timing.now(start.using), start.using):
+        raise finishing.lost(held)
+    limits = Limits(effect.timeout, effect.heartbeat_timeout)
+    alarm = Alarm(limits, first=connecting.cancel_statements)
+    ctx = EffectContext(held, start.definition, record, effect.timeout, start.using, watch, limits)
     points.reach("in_effect")
-    with watchdog.watching(watch):
+
+    def expire() -> None:
+        finishing.timed_out(start, failures.judge(limits.exceeded(), held, effect))
+
+    with watchdog.timing(watch, limits, expire, interruptible=alarm.usable):
         try:
             with alarm:
                 if interference.before is not None:
@@ -130,20 +143,17 @@ def _call(start: Start, record: Any) -> Any:
         except BaseException as error:
             if alarm.rang and not isinstance(error, (KeyboardInterrupt, SystemExit, TimedOut)):
                 # Unwinding an interrupted statement often ends in another error; the time was up all the same.
-                raise TimedOut from error
+                raise limits.exceeded() from error
             raise
 
 
-def _watch(start: Start, seconds: float, *, interruptible: bool) -> Watch | None:
-    if connections[start.using].in_atomic_block and not start.effect.atomic:
-        return None  # a test's transaction: no other connection sees these rows
-    if start.effect.atomic and len(connections[start.using].savepoint_ids) > 0:
-        return None
-
-    def expire() -> None:
-        finishing.timed_out(start, failures.judge(TimedOut(), start.held, start.effect))
-
-    return Watch(start.held, start.using, seconds, expire, interruptible=interruptible)
+def _must_hold(start: Start, watch: Watch) -> None:
+    """Nothing is called under a lease that may be over: one that was not renewed in time is renewed, or was lost."""
+    if watch.over:
+        at = clock.monotonic()
+        if start.held.id not in claims.for_alias(start.using).renew([start.held.proof]):
+            raise finishing.lost(start.held)
+        watch.renewed(at)
 
 
 def _report(start: Start, write: Callable[[], ClaimedRun | None]) -> ClaimedRun | None:

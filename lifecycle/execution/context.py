@@ -10,10 +10,14 @@ from typing import Any
 from lifecycle import clock, conf, payloads
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import LeaseLost
+from lifecycle.execution.limits import Limits
 from lifecycle.execution.watchdog import Watch
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.store import claims, outcomes, parameters
 from lifecycle.store.claims import ClaimedRun
+
+# What `heartbeat` is given when nothing is said about the checkpoint: None says that there is none any more.
+KEEP: Any = type("Keep", (), {"__repr__": lambda self: "what is stored"})()
 
 
 class EffectContext:
@@ -24,7 +28,8 @@ class EffectContext:
         attempt: the number of this start, the crashed ones included; 1 is the first.
         idempotency_key: the same text for all attempts of this run; pass it to the other side.
         now: when the attempt started, by the database's clock.
-        deadline: when its time is up.
+        deadline: when its time is up; None for an effect without a timeout.
+        max_attempts: how many attempts may be made in all; None: no limit.
         checkpoint: what an earlier attempt, or this one, last stored with `heartbeat`.
     """
 
@@ -33,9 +38,10 @@ class EffectContext:
         held: ClaimedRun,
         definition: Definition,
         record: Any,
-        timeout: dt.timedelta,
+        timeout: dt.timedelta | None,
         using: str,
-        watch: Watch | None = None,
+        watch: Watch,
+        limits: Limits,
     ) -> None:
         self.record = record
         self.using = using
@@ -45,12 +51,12 @@ class EffectContext:
         self.max_attempts = held.max_attempts
         self.idempotency_key = str(held.idempotency_key)
         self.now = held.started_at
-        self.deadline = held.started_at + timeout
+        self.deadline = None if timeout is None else held.started_at + timeout
         self.checkpoint = held.checkpoint
         self._held = held
         self._definition = definition
         self._watch = watch
-        self._renewed_at = clock.monotonic()
+        self._limits = limits
 
     @cached_property
     def entry(self) -> TransitionLog:
@@ -96,31 +102,38 @@ class EffectContext:
     @property
     def cancelled(self) -> bool:
         """Whether going on is pointless: the time is up, the run was taken away, or the lease cannot be kept."""
-        return self._watch is not None and self._watch.cancelled
+        return self._watch.cancelled
 
-    def heartbeat(self, checkpoint: Any = None) -> None:
+    def heartbeat(self, checkpoint: Any = KEEP) -> None:
         """Says that the effect is alive, and stores its progress.
 
-        The lease is renewed by itself; call this to learn early that it was lost, or to leave a ``checkpoint`` (JSON)
-        that the next attempt finds in ``ctx.checkpoint``. It does not move the deadline.
+        The lease is renewed by itself; call this where the effect has a ``heartbeat_timeout``, to learn early that the
+        run was lost, or to leave a checkpoint that the next attempt finds in ``ctx.checkpoint``. It does not move the
+        deadline.
+
+        Args:
+            checkpoint: JSON data to store; None clears what is stored; left out, what is stored stays.
 
         Raises:
             LeaseLost: the run is no longer ours. Let it pass: nothing the effect still does will be recorded.
             InvalidPayload: the checkpoint is no JSON, or too large.
         """
-        if checkpoint is not None:
-            data = payloads.jsonable(checkpoint, what="checkpoint", limit=conf.options().payload_limit)
-            self._must_hold(claims.for_alias(self.using).checkpoint(self._held, data))
+        self._limits.spoke()
+        at = clock.monotonic()
+        if checkpoint is not KEEP:
+            limit = conf.options().payload_limit
+            data = None if checkpoint is None else payloads.jsonable(checkpoint, what="checkpoint", limit=limit)
+            self._held_since(at, claims.for_alias(self.using).checkpoint(self._held, data))
             self.checkpoint = data
         elif self.cancelled:
             raise self._lost()
-        elif clock.monotonic() - self._renewed_at < self._held.lease_seconds / 8:
-            return
-        else:
-            self._must_hold(self._held.id in claims.for_alias(self.using).renew([self._held.proof]))
-        self._renewed_at = clock.monotonic()
+        elif at - self._watch.renewed_at >= self._held.lease_seconds / 8:
+            self._held_since(at, self._held.id in claims.for_alias(self.using).renew([self._held.proof]))
+        self._limits.spoke()
 
-    def _must_hold(self, held: bool) -> None:
+    def _held_since(self, at: float, held: bool) -> None:
+        if held:
+            self._watch.renewed(at)
         if not held or self.cancelled:
             raise self._lost()
 

@@ -14,7 +14,8 @@ from django.db import connections
 
 from lifecycle import clock, conf
 from lifecycle.exceptions import LeaseLost
-from lifecycle.execution import attempts, connecting, points
+from lifecycle.execution import attempts, connecting, points, watchdog
+from lifecycle.execution.watchdog import Watch
 from lifecycle.store import aliases, claims
 from lifecycle.store.claims import ClaimedRun, Wanted
 
@@ -114,7 +115,11 @@ class _Drain:
             held = self._one(held)
 
     def _one(self, held: ClaimedRun) -> ClaimedRun | None:
-        """Starts one claimed run; answers the next if it is claimed already."""
+        """Starts one claimed run, its lease kept from here on; answers the next if it is claimed already."""
+        with watchdog.holding(held, self.using) as watch:
+            return self._held(held, watch)
+
+    def _held(self, held: ClaimedRun, watch: Watch) -> ClaimedRun | None:
         points.reach("after_claim")
         if self.budget.done:
             self._call_between()
@@ -124,7 +129,7 @@ class _Drain:
         self.budget.done += 1
         self.asked, following = False, None
         try:
-            following = attempts.perform(held, self.using, self._wanted)
+            following = attempts.perform(held, self.using, self._wanted, watch)
         except LeaseLost as error:
             log.info("%s", error)
         except Exception as error:

@@ -12,7 +12,7 @@ from lifecycle import conf, payloads
 from lifecycle.definition.compiled import CompiledEffect
 from lifecycle.definition.outcomes import Fail, Permanent, RetryAt
 from lifecycle.exceptions import InvalidPayload
-from lifecycle.execution.alarms import TimedOut
+from lifecycle.execution.limits import FellSilent, TimedOut
 from lifecycle.models import EffectAttempt
 from lifecycle.store.claims import ClaimedRun
 from lifecycle.store.outcomes import Failure
@@ -31,32 +31,48 @@ class InvalidResult(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What becomes of a failed start: tried again ``after`` so long or ``at`` a moment; neither: failed for good."""
+    """What becomes of a failed start: tried again ``after`` so long or ``at`` a moment, if that is not later than
+    ``until``; neither: failed for good.
+    """
 
     failure: Failure
     again_after: dt.timedelta | None = None
     again_at: dt.datetime | None = None
+    until: dt.datetime | None = None
 
     def due(self, now: dt.datetime) -> dt.datetime | None:
         """When the next attempt is due, or None."""
+        due = None
         if self.again_at is not None:
-            return max(self.again_at, now)
-        return now + self.again_after if self.again_after is not None else None
+            due = max(self.again_at, now)
+        elif self.again_after is not None:
+            due = now + self.again_after
+        return None if due is not None and self.until is not None and due > self.until else due
 
 
 def judge(error: BaseException, held: ClaimedRun, effect: CompiledEffect) -> Verdict:
     """Decides about a failed start. Never raises, whatever the error is."""
     failure = _describe(error, effect)
     failed = held.attempts + 1
-    if failed >= held.max_attempts or not _may_be_retried(error, effect):
+    if (held.max_attempts is not None and failed >= held.max_attempts) or not _may_be_retried(error, effect):
         return Verdict(failure=failure)
+    until = _until(held, effect)
     if isinstance(error, RetryAt):
         moment = _moment(error.when)
         if isinstance(moment, dt.datetime):
-            return Verdict(failure=failure, again_at=moment)
+            return Verdict(failure=failure, again_at=moment, until=until)
         if moment is not None:
-            return Verdict(failure=failure, again_after=moment)
-    return Verdict(failure=failure, again_after=effect.retry.delay(max(failed - held.retry_base, 1)))
+            return Verdict(failure=failure, again_after=moment, until=until)
+    return Verdict(failure=failure, again_after=effect.retry.delay(max(failed - held.retry_base, 1)), until=until)
+
+
+def _until(held: ClaimedRun, effect: CompiledEffect) -> dt.datetime | None:
+    """The last moment at which another attempt may begin."""
+    try:
+        first = held.first_started_at or held.started_at
+        return None if effect.retry.total is None else first + effect.retry.total
+    except OverflowError:  # beyond the calendar: no limit anybody will see
+        return None
 
 
 def checked_result(value: Any) -> Any:
@@ -95,12 +111,19 @@ def _describe(error: BaseException, effect: CompiledEffect) -> Failure:
         text, details = _safe_text(_said(error)), _safe_details(error.details, effect)
     elif isinstance(error, Permanent):
         kind, code, text = "permanent", _safe_code(error.code), _safe_text(_said(error))
+    elif isinstance(error, FellSilent):
+        kind, ending = "heartbeat_timeout", EffectAttempt.Ending.TIMED_OUT
+        text = f"No heartbeat for {_seconds(effect.heartbeat_timeout)}."
     elif isinstance(error, TimedOut):
         kind, ending = "timeout", EffectAttempt.Ending.TIMED_OUT
-        text = f"Timed out after {effect.timeout.total_seconds():g} s."
+        text = f"Timed out after {_seconds(effect.timeout)}."
     elif isinstance(error, InvalidResult):
         kind, text = "invalid_result", _safe_text(_said(error))
     return Failure(kind=kind, code=code, error=text, details=details, ending=ending, traceback=_safe_traceback(error))
+
+
+def _seconds(limit: dt.timedelta | None) -> str:
+    return f"{limit.total_seconds():g} s" if limit is not None else "too long"
 
 
 def _said(error: BaseException) -> str | BaseException:

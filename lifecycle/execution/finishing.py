@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import DatabaseError, connections, transaction
@@ -17,10 +17,13 @@ from lifecycle.execution import connecting, follow_ups, points
 from lifecycle.execution.failures import Verdict
 from lifecycle.models import EffectRun, FollowUp, Outcome, RunStatus
 from lifecycle.runtime import retrying
-from lifecycle.store import claims, effect_runs, outcomes, records, timing
+from lifecycle.store import claims, effect_runs, outcomes, records, timing, waiting
 from lifecycle.store.claims import ClaimedRun, Wanted
 
 log = logging.getLogger("lifecycle.execution")
+
+# So many seconds an outcome waits for the record's lock; then it is recorded alone, and the follow-up comes later.
+LOCK_WAIT = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,18 +89,16 @@ def failed(start: Start, verdict: Verdict) -> None:
         if retrying.lost_a_race(error) or not connections[start.using].is_usable() or not _still_ours(start):
             raise
         log.warning("%s: its failure is recorded without its text: %s", start.held, error)
-        _failed(
-            start, Verdict(failure=verdict.failure.bare(), again_after=verdict.again_after, again_at=verdict.again_at)
-        )
+        _failed(start, replace(verdict, failure=verdict.failure.bare()))
 
 
 def _failed(start: Start, verdict: Verdict) -> None:
     failure, using = verdict.failure, start.using
-    if verdict.again_after is not None or verdict.again_at is not None:
+    if _is_tried_again(verdict, using):
         with transaction.atomic(using=using):
             now = timing.now(using)
-            again = verdict.due(now)
-            if again is None or not outcomes.retry(start.held, failure, again, now, using):
+            again = verdict.due(now) or now
+            if not outcomes.retry(start.held, failure, again, now, using):
                 raise lost(start.held)
             points.reach("after_finish_before_commit")
         points.reach("after_commit")
@@ -110,6 +111,12 @@ def _failed(start: Start, verdict: Verdict) -> None:
         Outcome.FAILED, result=None, error=failure.error, code=failure.code, details=failure.details
     )
     _record(start, Outcome.FAILED, write, given)
+
+
+def _is_tried_again(verdict: Verdict, using: str) -> bool:
+    if verdict.again_after is None and verdict.again_at is None:
+        return False
+    return verdict.until is None or verdict.due(timing.now(using)) is not None
 
 
 def timed_out(start: Start, verdict: Verdict) -> None:
@@ -162,8 +169,8 @@ def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool],
     try:
         try:
             together()
-        except connecting.BROKEN:  # the connection may have been dead before: once more on another
-            if not _still_ours(start):
+        except connecting.BROKEN as error:  # the connection may have been dead before: once more on another
+            if waiting.in_vain(error) or not _still_ours(start):
                 raise
             together()
     except LeaseLost:
@@ -197,14 +204,14 @@ def _in_transaction(
 ) -> None:
     using, held = start.using, start.held
     wanted = follow_ups.transition_after(start.effect, outcome)
-    gone = None
-    if wanted is None:
-        now = timing.now(using)
-    else:
+    gone, now = None, None
+    if wanted is not None and try_it:
         try:  # the record's lock before the run's
-            _, now = records.lock(start.definition, records.parse_id(start.definition, held.record_id), using)
+            with waiting.bounded(using, LOCK_WAIT):
+                _, now = records.lock(start.definition, records.parse_id(start.definition, held.record_id), using)
         except RecordNotFound as error:
-            gone, now = error, timing.now(using)
+            gone = error
+    now = now or timing.now(using)
     if not write(now, wanted is not None):
         raise lost(held)
     _remind_again(start, now)
@@ -248,7 +255,7 @@ def next_reminder(run: ClaimedRun | EffectRun, repeat: dt.timedelta, now: dt.dat
         stay_version=run.stay_version,
         status=RunStatus.QUEUED,
         available_at=run.available_at + repeat * turns,
-        max_attempts=run.max_attempts - run.retry_base,
+        max_attempts=None if run.max_attempts is None else run.max_attempts - run.retry_base,
         max_crashes=conf.options().max_crashes,
         lease_seconds=run.lease_seconds,
         follow_up=FollowUp.NONE,

@@ -8,19 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 
 from lifecycle import conf, payloads, registry, signals, tracing
 from lifecycle.definition.compiled import CompiledEffect, Definition
 from lifecycle.exceptions import Conflict, LifecycleError, RecordNotFound, WrongState
 from lifecycle.models import EffectRun, FollowUp, Outcome
 from lifecycle.runtime import announcements, firing, retrying
-from lifecycle.store import outcomes, records, timing
+from lifecycle.store import outcomes, records, timing, waiting
 
 log = logging.getLogger("lifecycle.execution")
 
 # A conflict means that somebody was faster; the next look usually succeeds.
 TRIES_AT_ONCE = 3
+# So many seconds a follow-up tried later waits for the record's lock.
+LOCK_WAIT = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,20 +89,28 @@ def apply(run_id: int, using: str, *, by_operator: bool = False) -> Tried:
     states = [FollowUp.PENDING, FollowUp.ABANDONED] if by_operator else [FollowUp.PENDING]
 
     def work() -> Tried:
-        with transaction.atomic(using=using):
-            return _apply(run_id, using, states)
+        try:
+            with transaction.atomic(using=using):
+                return _apply(run_id, using, states)
+        except OperationalError as error:
+            if not waiting.in_vain(error):
+                raise
+            # Whoever holds the record for so long must not hold up every sweep as well.
+            _postpone(run_id, "Somebody else held a lock for too long.", conf.options().tick_every, using)
+            return Tried(status=FollowUp.PENDING, error=error)
 
     try:
         return retrying.in_own_transaction(work, using)
     except (KeyboardInterrupt, SystemExit):
         # The process is to end. If it is the hook itself that ends it, the next process must not meet it at once.
-        with transaction.atomic(using=using):
-            now = timing.now(using)
-            later = now + conf.options().follow_up_backoff
-            outcomes.follow_up_postponed(
-                run_id, later, "The process ended in the middle of it.", now, using, refused=False
-            )
+        _postpone(run_id, "The process ended in the middle of it.", conf.options().follow_up_backoff, using)
         raise
+
+
+def _postpone(run_id: int, reason: str, pause: dt.timedelta, using: str) -> None:
+    with transaction.atomic(using=using):
+        now = timing.now(using)
+        outcomes.follow_up_postponed(run_id, now + pause, reason, now, using, refused=False)
 
 
 def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
@@ -113,7 +123,8 @@ def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
     now = timing.now(using)
     if definition is not None:
         try:  # the record's lock before the run's
-            _, now = records.lock(definition, records.parse_id(definition, seen.record_id), using)
+            with waiting.bounded(using, LOCK_WAIT):
+                _, now = records.lock(definition, records.parse_id(definition, seen.record_id), using)
         except RecordNotFound as error:
             gone = error
     run = outcomes.lock_follow_up(run_id, using, states)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from django.db import connections
 
 from lifecycle import clock
+from lifecycle.execution.limits import FOR_EVER, Limits
 from lifecycle.store import claims
 from lifecycle.store.claims import ClaimedRun
 
@@ -22,48 +23,93 @@ GRACE = 0.5
 AGAIN = 1.0
 # A thread with nothing to watch ends after this long.
 IDLE = 30.0
-FOR_EVER = float("inf")
 
 
 class Watch:
-    """One run in the hands of one thread: when its lease is to be renewed, when its time is up.
-
-    ``cancelled`` is what the effect may look at: the lease is lost or cannot be kept, or the time is up.
+    """One run in the hands of one thread, from its claim until its outcome is committed: when its lease is to be
+    renewed, and while its code runs, when that code's time is up.
     """
 
-    def __init__(
-        self, held: ClaimedRun, using: str, timeout: float, expire: Callable[[], None], *, interruptible: bool
-    ) -> None:
+    def __init__(self, held: ClaimedRun, using: str) -> None:
         now = clock.monotonic()
         self.held = held
         self.using = using
         self.interval = held.lease_seconds / 4
         self.renewed_at = now
         self.renewal_at = now + self.interval
-        self.deadline = now + timeout
-        self.expire_at = self.deadline + (GRACE if interruptible else 0.0)
-        self.expire = expire
-        self.cancelled = False
+        self._limits: Limits | None = None
+        self._expire: Callable[[], None] | None = None
+        self._grace = 0.0
+        self._not_before = 0.0
+        self._taken = False
+        self._unsure = False
+        self._time_is_up = False
+
+    @property
+    def cancelled(self) -> bool:
+        """What the effect may look at: the lease is lost or cannot be kept, or the time is up."""
+        return self._taken or self._unsure or self._time_is_up
+
+    @property
+    def over(self) -> bool:
+        """Whether the lease may be over: taken away, or not renewed for as long as it lasts."""
+        return self._taken or clock.monotonic() >= self.renewed_at + self.held.lease_seconds
+
+    @property
+    def expire_at(self) -> float:
+        """When the attempt is to be ended in the rows."""
+        limits = self._limits
+        return FOR_EVER if limits is None else max(limits.ends_at + self._grace, self._not_before)
 
     @property
     def next_at(self) -> float:
         """When the watchdog has to look at this run again."""
         return min(self.renewal_at, self.expire_at)
 
+    def code_begins(self, limits: Limits, expire: Callable[[], None], *, interruptible: bool) -> None:
+        """From now on the code's time runs; ``expire`` ends the attempt in the rows."""
+        self._grace = GRACE if interruptible else 0.0
+        self._expire, self._limits = expire, limits
+
+    def code_ended(self) -> None:
+        """The code came back; what is left is to report."""
+        self._limits = self._expire = None
+
+    def expire(self) -> None:
+        """The time is up: ends the attempt in the rows, unless its code came back this moment."""
+        expire = self._expire
+        if expire is None:
+            return
+        self._time_is_up = True
+        try:
+            expire()
+        except Exception:
+            self._not_before = clock.monotonic() + AGAIN
+            raise
+        self.lost()
+
     def renewed(self, at: float) -> None:
         """The lease holds from ``at`` on."""
-        self.renewed_at, self.renewal_at = at, at + self.interval
+        self._unsure = False
+        self.renewed_at = at
+        if self.renewal_at < FOR_EVER:
+            self.renewal_at = at + self.interval
 
     def lost(self) -> None:
         """Somebody else has the run now; nothing is left to do for it."""
-        self.cancelled = True
-        self.renewal_at = self.expire_at = FOR_EVER
+        self._taken = True
+        self._limits = self._expire = None
+        self.renewal_at = FOR_EVER
+
+    def not_to_be_renewed(self) -> None:
+        """Nobody can take the run while its worker keeps everybody from writing; nor can the watchdog write."""
+        self.renewal_at = FOR_EVER
 
     def renewal_failed(self, at: float) -> None:
         """The database did not answer. Shortly before the lease would be over the worker gives up on it itself."""
         self.renewal_at = at + min(AGAIN, self.interval)
         if at >= self.renewed_at + 3 * self.interval:
-            self.cancelled = True
+            self._unsure = True
 
 
 class Watchdog:
@@ -82,9 +128,20 @@ class Watchdog:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="lifecycle-watchdog", daemon=True)
                 self._thread.start()
-            elif watch.next_at < self._wakes_at:
-                self._wakes_at = watch.next_at
-                self._changed.notify()
+            else:
+                self._wake_for(watch)
+
+    def changed(self, watch: Watch) -> None:
+        """Looks again at a watch whose times have moved."""
+        if watch.next_at < self._wakes_at:
+            with self._changed:
+                if watch in self._watches:
+                    self._wake_for(watch)
+
+    def _wake_for(self, watch: Watch) -> None:
+        if watch.next_at < self._wakes_at:
+            self._wakes_at = watch.next_at
+            self._changed.notify()
 
     def remove(self, watch: Watch) -> None:
         """Ends watching."""
@@ -134,14 +191,10 @@ class Watchdog:
                 self._expire(watch)
 
     def _expire(self, watch: Watch) -> None:
-        watch.cancelled = True
         try:
             watch.expire()
         except Exception as error:  # noqa: BLE001 whatever prevents one write, the thread goes on
             log.warning("The timeout of %s could not be recorded yet: %s", watch.held, error)
-            watch.expire_at = clock.monotonic() + AGAIN
-        else:
-            watch.lost()
 
     def _renew(self, watches: list[Watch], using: str) -> None:
         if not watches:
@@ -184,14 +237,29 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def watching(watch: Watch | None) -> Iterator[None]:
-    """Watches while the block runs. None does not: in somebody's transaction no other connection sees the rows."""
-    if watch is None:
-        yield
+def holding(held: ClaimedRun, using: str) -> Iterator[Watch]:
+    """Keeps the lease of a claimed run while the block runs.
+
+    Not in somebody's transaction: there no other connection sees the rows, and nobody else can take them.
+    """
+    watch = Watch(held, using)
+    if connections[using].in_atomic_block:
+        yield watch
         return
     watchdog = _watchdog
     watchdog.add(watch)
     try:
-        yield
+        yield watch
     finally:
         watchdog.remove(watch)
+
+
+@contextmanager
+def timing(watch: Watch, limits: Limits, expire: Callable[[], None], *, interruptible: bool) -> Iterator[None]:
+    """Watches the time of the code that the block calls."""
+    watch.code_begins(limits, expire, interruptible=interruptible)
+    _watchdog.changed(watch)
+    try:
+        yield
+    finally:
+        watch.code_ended()

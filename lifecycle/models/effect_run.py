@@ -57,7 +57,7 @@ class EffectRun(models.Model):
     available_at = models.DateTimeField()
 
     attempts = models.PositiveIntegerField(default=0)
-    max_attempts = models.PositiveIntegerField(default=1)
+    max_attempts = models.PositiveIntegerField(null=True, blank=True, default=1)
     retry_base = models.PositiveIntegerField(default=0)
     crashes = models.PositiveIntegerField(default=0)
     max_crashes = models.PositiveIntegerField(default=3)
@@ -67,6 +67,12 @@ class EffectRun(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     leased_by = models.CharField(max_length=150, blank=True, default="")
     started_at = models.DateTimeField(null=True, blank=True)
+    # The start of the first attempt since the run was queued, or queued again by an operator; known once one has ended.
+    first_started_at = models.DateTimeField(null=True, blank=True)
+    # Where marks_entry is set, a worker writes entered_at before it enters the code: as long as there is none, the code
+    # certainly never ran.
+    marks_entry = models.BooleanField(default=False, db_default=False)
+    entered_at = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.UUIDField(default=uuid.uuid4, editable=False)
 
     checkpoint = models.JSONField(null=True, blank=True, encoder=DjangoJSONEncoder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -155,7 +156,8 @@ def _run(definition: Definition, effect: CompiledEffect, written: TransitionLog,
         available_at=written.at + effect.delay,
         max_attempts=effect.retry.attempts,
         max_crashes=chosen.max_crashes,
-        lease_seconds=max(1, round(lease.total_seconds())),
+        lease_seconds=math.ceil(lease.total_seconds()),
+        marks_entry=effect.marks_entry,
         trace_context=tracing.carried(),
         created_at=written.at,
         updated_at=written.at,

@@ -28,7 +28,7 @@ def read_run(run_id: int, using: str) -> EffectRun | None:
     return found
 
 
-def requeue(run: EffectRun, attempts: int, crashes: int, now: dt.datetime, using: str) -> None:
+def requeue(run: EffectRun, attempts: int | None, crashes: int, now: dt.datetime, using: str) -> None:
     """Queues a locked run again: fresh attempts and crashes on top of those spent, a new fence, no outcome.
 
     The checkpoint and the idempotency key stay: it is the same work.
@@ -39,10 +39,11 @@ def requeue(run: EffectRun, attempts: int, crashes: int, now: dt.datetime, using
         using,
         status=RunStatus.QUEUED,
         available_at=now,
-        max_attempts=run.attempts + attempts,
+        max_attempts=None if attempts is None else run.attempts + attempts,
         retry_base=run.attempts,
         max_crashes=run.crashes + crashes,
         started_at=None,
+        first_started_at=None,
         finished_at=None,
         outcome="",
         result=None,

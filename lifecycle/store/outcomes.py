@@ -95,6 +95,7 @@ def retry(
         status=RunStatus.QUEUED,
         attempts=F("attempts") + 1,
         available_at=available_at,
+        first_started_at=held.first_started_at or held.started_at,
         **_reason(failure),
     ) and _note(held, failure, now, using)
 
@@ -179,6 +180,15 @@ def _note(held: ClaimedRun, failure: Failure, now: dt.datetime, using: str) -> b
     return True
 
 
+def enter(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
+    """Marks that the code of a run that asks for it is entered, before it is. False: the lease was lost.
+
+    The first mark stays: it says since when it is no longer certain that the code never ran.
+    """
+    rows = EffectRun.objects.using(using).filter(**_fenced(held))
+    return bool(rows.update(entered_at=held.entered_at or now, updated_at=now))
+
+
 # Lost leases --------------------------------------------------------------------------------------
 
 
@@ -222,6 +232,7 @@ def _crash(rows: Any, run: EffectRun | ClaimedRun, outcome: Crash, now: dt.datet
     taken = rows.update(
         fence=F("fence") + 1,
         crashes=F("crashes") + 1,
+        first_started_at=run.first_started_at or run.started_at,
         lease_until=None,
         leased_by="",
         updated_at=now,
@@ -328,6 +339,11 @@ def load_entry(entry_id: int, using: str) -> TransitionLog:
     """The entry that owed a run."""
     found: TransitionLog = TransitionLog.objects.using(using).get(pk=entry_id)
     return found
+
+
+def never_ran(run: EffectRun) -> bool:
+    """Whether it is certain that no worker ever entered the run's code; False where the run asks for no mark."""
+    return run.marks_entry and run.entered_at is None
 
 
 def standing(held: ClaimedRun, using: str) -> Literal["held", "recorded", "lost"]:

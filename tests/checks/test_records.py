@@ -76,7 +76,11 @@ def test_what_breaks_a_rule_is_reported_under_the_rules_id(only: Any) -> None:
     effects = {"ring": _effect_that_cannot_be_kept(Process)}
     Process.definition = replace(Process.definition, effects=effects)
     assert only(Process) == [
-        ("lifecycle.E034", "Process.ring", "Effect 'ring' may take 0:01:00, but its lease ends after 0:00:10.")
+        (
+            "lifecycle.E034",
+            "Process.ring",
+            "The lease of effect 'ring' is 0:00:00.500000: too short to be renewed in time.",
+        )
     ]
 
 
@@ -89,7 +93,7 @@ def _effect_that_cannot_be_kept(process: type[Lifecycle[Any]]) -> Any:
         on=frozenset({"close"}),
         retry=Retry(),
         timeout=timedelta(minutes=1),
-        lease=timedelta(seconds=10),
+        lease=timedelta(milliseconds=500),
     )
 
 

@@ -350,24 +350,6 @@ def test_on_dead_follows_on_failure_unless_it_is_named() -> None:
     assert Process.definition.effects["two"].on_dead == "lock"
 
 
-@pytest.mark.parametrize(
-    ("timeout", "lease"),
-    [(None, 90), (timedelta(seconds=59), None), (timedelta(seconds=61), 92), (timedelta(minutes=10), 900)],
-)
-def test_a_lease_outlasts_a_long_timeout_and_is_the_configured_one_for_a_short(
-    timeout: timedelta | None, lease: int | None
-) -> None:
-    class Process(Base):
-        if timeout is None:
-            run = effect(on="close")(lambda self, ctx: None)
-        else:
-            run = effect(on="close", timeout=timeout)(lambda self, ctx: None)
-
-    made = Process.definition.effects["run"]
-    assert made.lease == (None if lease is None else timedelta(seconds=lease))
-    assert made.lease is None or made.lease > made.timeout
-
-
 def test_a_follow_up_may_wait_for_a_state_that_comes_later() -> None:
     class Process(Base):
         @Base.close.effect(on_success=Base.unlock)

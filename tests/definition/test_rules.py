@@ -681,7 +681,8 @@ def reminder_of_an_unknown_effect() -> None:
 
 
 BAD_RETRY = (
-    "Retry cannot be kept: attempts is 0, backoff is datetime.timedelta(days=-1), factor is 0, jitter is 2, "
+    "Retry cannot be kept: attempts is 0, total is datetime.timedelta(0), "
+    "backoff is datetime.timedelta(days=-1), factor is 0, jitter is 2, "
     "retry_on is 'ValueError'."
 )
 
@@ -691,15 +692,30 @@ def retry_that_cannot_be_kept() -> None:
     class Broken(Door):
         @effect(
             on=Door.close,
-            retry=Retry(attempts=0, backoff=timedelta(-1), factor=0, jitter=2, retry_on="ValueError"),  # type: ignore[arg-type]
+            retry=Retry(
+                attempts=0, total=timedelta(0), backoff=timedelta(-1), factor=0, jitter=2, retry_on="ValueError"
+            ),  # type: ignore[arg-type]
         )
         def ring(self, ctx: Any) -> None: ...
 
 
-@wrong(("lifecycle.E034", "Broken.ring", "Effect 'ring' may take 0:01:00, but its lease ends after 0:00:30."))
-def lease_shorter_than_the_timeout() -> None:
+TOO_SHORT = "The lease of effect 'ring' is 0:00:00.900000: too short to be renewed in time."
+
+
+@wrong(("lifecycle.E034", "Broken.ring", TOO_SHORT))
+def lease_too_short_to_be_kept() -> None:
     class Broken(Door):
-        @Door.close.effect(lease=timedelta(seconds=30))
+        @Door.close.effect(lease=timedelta(milliseconds=900))
+        def ring(self, ctx: Any) -> None: ...
+
+
+NEVER_SILENT = "Effect 'ring' may be silent for 0:01:00, but its attempt ends after 0:01:00 anyway."
+
+
+@wrong(("lifecycle.E034", "Broken.ring", NEVER_SILENT))
+def heartbeat_timeout_that_limits_nothing() -> None:
+    class Broken(Door):
+        @Door.close.effect(heartbeat_timeout=timedelta(minutes=1))
         def ring(self, ctx: Any) -> None: ...
 
 

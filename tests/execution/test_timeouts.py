@@ -7,65 +7,29 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.db import connection, connections, transaction
 
-from lifecycle import SYSTEM, Retry, clock, registry
+from lifecycle import SYSTEM, Retry, clock
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution import alarms, attempts, watchdog
 from lifecycle.execution.drain import drain
+from lifecycle.execution.limits import Limits
 from lifecycle.models import EffectAttempt, EffectRun
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims
 from tests.desk.models import Parcel
 from tests.execution.rows import USING, claim, facts, queue_run
-
-LIMIT = 20.0  # seconds; reaching it means that something hangs
-
-
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Gives an effect another definition for the test."""
-
-    def change(effect: str, **options: Any) -> None:
-        definition = registry.get("parcels")
-        effects = {**definition.effects, effect: replace(definition.effects[effect], **options)}
-        monkeypatch.setitem(registry._definitions, "parcels", replace(definition, effects=effects))
-
-    return change
-
-
-@pytest.fixture
-def own_watchdog(monkeypatch: pytest.MonkeyPatch) -> Iterator[watchdog.Watchdog]:
-    """A watchdog of this test's own, which is quick to try again."""
-    monkeypatch.setattr(watchdog, "AGAIN", 0.05)
-    monkeypatch.setattr(watchdog, "GRACE", 0.05)
-    monkeypatch.setattr(watchdog, "IDLE", 0.05)
-    mine = watchdog.Watchdog()
-    monkeypatch.setattr(watchdog, "_watchdog", mine)
-    yield mine
-    thread = mine._thread
-    if thread is not None:
-        thread.join(LIMIT)
-        assert not thread.is_alive()
+from tests.execution.watched import LIMIT, until
 
 
 def sent() -> Parcel:
     record = create(Parcel(), actor=SYSTEM)
     fire(record, "send", actor=SYSTEM)
     return record
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Waits for something another thread does."""
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        threading.Event().wait(0.01)
 
 
 def hang() -> None:
@@ -195,7 +159,7 @@ def test_a_timer_of_somebody_else_is_borrowed_and_goes_on_afterwards(behave: dic
     before = signal.signal(signal.SIGALRM, lambda *args: rang.append(args)), signal.getitimer(signal.ITIMER_REAL)
     signal.setitimer(signal.ITIMER_REAL, 100)
     try:
-        assert not alarms.Alarm(101).usable
+        assert not alarms.Alarm(Limits(dt.timedelta(seconds=101))).usable
         drain()
         left = signal.getitimer(signal.ITIMER_REAL)[0]
         os.kill(os.getpid(), signal.SIGALRM)
@@ -422,8 +386,7 @@ def test_a_stream_of_short_runs_disturbs_the_watchdog_once(
 @pytest.mark.django_db(transaction=True)
 def test_a_forked_child_has_a_watchdog_of_its_own(own_watchdog: watchdog.Watchdog) -> None:
     queue_run()
-    watch = watchdog.Watch(claim(), USING, 60, lambda: None, interruptible=False)
-    with watchdog.watching(watch):
+    with watchdog.holding(claim(), USING):
         connections.close_all()  # a fork must not share a connection
         child = os.fork()
         if child == 0:
@@ -441,7 +404,7 @@ def test_a_heartbeat_by_hand_renews_a_lease_that_is_getting_old(behave: dict[str
         row = EffectRun.objects.get()
         ctx.heartbeat()
         seen.append(EffectRun.objects.get().lease_until == row.lease_until)  # a fresh one is left alone
-        ctx._renewed_at -= row.lease_seconds
+        ctx._watch.renewed_at -= row.lease_seconds
         ctx.heartbeat()
         seen.append(EffectRun.objects.get().lease_until > row.lease_until)
         return {"label": "L"}

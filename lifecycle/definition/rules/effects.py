@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator
 
 from lifecycle.definition.compiled import (
@@ -12,15 +13,27 @@ from lifecycle.definition.graph import reachable
 from lifecycle.definition.problems import Problem
 from lifecycle.definition.reading import Declaration
 
+# Rows hold whole seconds, and four renewals have to fit into one.
+SHORTEST_LEASE = dt.timedelta(seconds=1)
 
-def effects_outlive_their_attempts(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
-    """An effect's lease is not longer than its timeout."""
+
+def effects_have_limits_that_can_be_kept(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """An effect's lease cannot be kept, or its heartbeat_timeout limits nothing."""
     for effect in definition.effects.values():
-        if effect.lease is not None and effect.lease <= effect.timeout:
+        if effect.lease is not None and effect.lease < SHORTEST_LEASE:
             yield Problem(
                 id="lifecycle.E034",
-                message=f"Effect '{effect.name}' may take {effect.timeout}, but its lease ends after {effect.lease}.",
-                hint="Make the lease longer than the timeout, or leave it out: it then follows the timeout.",
+                message=f"The lease of effect '{effect.name}' is {effect.lease}: too short to be renewed in time.",
+                hint="Give it a second or more, or leave it out: it is then the setting LEASE. How long the effect may "
+                "take is its timeout.",
+                where=declaration.where(effect.name),
+            )
+        if effect.heartbeat_timeout and effect.timeout and effect.heartbeat_timeout >= effect.timeout:
+            yield Problem(
+                id="lifecycle.E034",
+                message=f"Effect '{effect.name}' may be silent for {effect.heartbeat_timeout}, but its attempt ends "
+                f"after {effect.timeout} anyway.",
+                hint="Make heartbeat_timeout shorter than timeout, or timeout longer (None: no limit).",
                 where=declaration.where(effect.name),
             )
 
@@ -88,7 +101,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 RULES = (
-    effects_outlive_their_attempts,
+    effects_have_limits_that_can_be_kept,
     effects_are_owed_by_something,
     follow_ups_can_start,
 )

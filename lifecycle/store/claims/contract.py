@@ -34,6 +34,9 @@ COLUMNS = (
     "lease_until",
     "leased_by",
     "started_at",
+    "first_started_at",
+    "marks_entry",
+    "entered_at",
     "idempotency_key",
     "checkpoint",
     "reminder",
@@ -54,7 +57,7 @@ class ClaimedRun:
     stay_version: int | None
     available_at: dt.datetime
     attempts: int
-    max_attempts: int
+    max_attempts: int | None
     retry_base: int
     crashes: int
     max_crashes: int
@@ -63,6 +66,9 @@ class ClaimedRun:
     lease_until: dt.datetime
     leased_by: str
     started_at: dt.datetime
+    first_started_at: dt.datetime | None
+    marks_entry: bool
+    entered_at: dt.datetime | None
     idempotency_key: uuid.UUID
     checkpoint: Any
     reminder: str
@@ -136,10 +142,11 @@ class Claims(Protocol):
 def claimed(row: Sequence[Any]) -> ClaimedRun:
     """A row of `COLUMNS` as a `ClaimedRun`."""
     values = dict(zip(COLUMNS, row, strict=True))
-    for name in ("available_at", "lease_until", "started_at"):
+    for name in ("available_at", "lease_until", "started_at", "first_started_at", "entered_at"):
         values[name] = timing.from_database(values[name])
     if not isinstance(values["idempotency_key"], uuid.UUID):
         values["idempotency_key"] = uuid.UUID(values["idempotency_key"])
+    values["marks_entry"] = bool(values["marks_entry"])  # a number on SQLite and MySQL
     for name in ("checkpoint", "trace_context"):
         if isinstance(values[name], str):
             values[name] = json.loads(values[name])

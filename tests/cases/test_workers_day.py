@@ -1,0 +1,563 @@
+"""A worker's day: leases, long and silent effects, locks and outages in the middle of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection, connections, transaction
+
+from lifecycle import SYSTEM, Retry, RetryAt, clock, conf, effect
+from lifecycle.exceptions import LeaseLost
+from lifecycle.execution import attempts, crashes, finishing, follow_ups, watchdog
+from lifecycle.execution.drain import drain
+from lifecycle.models import EffectAttempt, EffectRun
+from lifecycle.operations import retry_run
+from lifecycle.runtime import create, fire
+from lifecycle.store import outcomes
+from lifecycle.testing import Kit
+from tests.desk.models import Parcel
+from tests.execution.rows import USING, claim, expire, queue_run
+from tests.execution.watched import LIMIT, until
+
+SECOND = dt.timedelta(seconds=1)
+HOUR = dt.timedelta(hours=1)
+
+
+def sent() -> Parcel:
+    record = create(Parcel(), actor=SYSTEM)
+    fire(record, "send", actor=SYSTEM)
+    return record
+
+
+def returned() -> Parcel:
+    """A parcel whose effect has no follow-up."""
+    record = create(Parcel(), actor=SYSTEM)
+    fire(record, "take_back", actor=SYSTEM)
+    return record
+
+
+def the_run() -> EffectRun:
+    found: EffectRun = EffectRun.objects.get()
+    return found
+
+
+# How soon a lost worker is noticed, and how long an effect may take --------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+@pytest.mark.parametrize("timeout", [SECOND, dt.timedelta(minutes=1), 2 * HOUR, None], ids=str)
+@pytest.mark.parametrize(("own", "seconds"), [(None, 600), (5 * SECOND, 5), (dt.timedelta(milliseconds=1200), 2)])
+def test_a_lease_is_the_setting_or_the_effects_own_however_long_the_effect_may_take(
+    settings: Any, short: Callable[..., None], timeout: Any, own: Any, seconds: int
+) -> None:
+    settings.LIFECYCLE = {"LEASE": dt.timedelta(minutes=10)}
+    short("print_label", timeout=timeout, lease=own)
+
+    sent()
+
+    assert the_run().lease_seconds == seconds
+
+
+@pytest.mark.row("G8")
+def test_an_effect_takes_its_lease_from_nothing_but_its_own_option() -> None:
+    from lifecycle.definition.compiler import DEFAULT_TIMEOUT
+    from tests.definition.test_declaring import Base
+
+    class Process(Base):
+        @effect(on="close")
+        def plain(self, ctx: Any) -> None: ...
+
+        @effect(on="close", timeout=2 * HOUR)
+        def long(self, ctx: Any) -> None: ...
+
+        @effect(on="close", timeout=None, lease=SECOND)
+        def endless(self, ctx: Any) -> None: ...
+
+    found = {name: (one.timeout, one.lease) for name, one in Process.definition.effects.items() if name != "ring"}
+    assert found == {"plain": (DEFAULT_TIMEOUT, None), "long": (2 * HOUR, None), "endless": (None, SECOND)}
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_a_worker_lost_in_an_effect_of_two_hours_is_noticed_when_its_lease_ends(
+    short: Callable[..., None], lifecycle: Kit
+) -> None:
+    short("print_label", timeout=2 * HOUR)
+    sent()
+    claim()
+    options = conf.options()
+    lifecycle.travel(seconds=(options.lease + options.tick_every).total_seconds())
+
+    lifecycle.tick()
+
+    assert (the_run().status, the_run().crashes) == ("queued", 1)
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_a_run_queued_with_another_lease_keeps_it() -> None:
+    queue_run(lease_seconds=10_800)
+
+    held = claim()
+
+    assert held.lease_seconds == 10_800
+    assert held.lease_until - held.started_at >= 2.9 * HOUR
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_an_effect_without_a_timeout_has_no_deadline_and_no_timer(
+    behave: dict[str, Any], short: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import signal
+
+    short("print_label", timeout=None)
+    sent()
+    seen = []
+    behave["print_label"] = lambda ctx: seen.append((ctx.deadline, signal.getitimer(signal.ITIMER_REAL)[0]))
+    before = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        drain()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before)
+
+    assert seen == [(None, 0.0)]
+    assert the_run().status == "succeeded"
+
+
+# Silence -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_code_that_falls_silent_is_ended_like_a_timeout_and_says_so(
+    behave: dict[str, Any], short: Callable[..., None]
+) -> None:
+    sent()
+    short("print_label", heartbeat_timeout=dt.timedelta(milliseconds=50))
+    behave["print_label"] = lambda ctx: threading.Event().wait(LIMIT)
+
+    drain(runs=1)
+
+    run = the_run()
+    assert (run.status, run.attempts, run.error_kind) == ("queued", 1, "heartbeat_timeout")
+    assert run.error == "No heartbeat for 0.05 s."
+    assert EffectAttempt.objects.get().ending == "timed_out"
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_code_that_sends_heartbeats_may_take_longer_than_its_silence(
+    behave: dict[str, Any], short: Callable[..., None]
+) -> None:
+    sent()
+    silence = 0.5
+    short("print_label", timeout=None, heartbeat_timeout=dt.timedelta(seconds=silence))
+
+    def effect(ctx: Any) -> dict[str, Any]:
+        end = clock.monotonic() + 1.5 * silence
+        while clock.monotonic() < end:
+            threading.Event().wait(silence / 10)
+            ctx.heartbeat()
+        return {"label": "L"}
+
+    behave["print_label"] = effect
+
+    drain()
+
+    assert the_run().status == "succeeded"
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_heartbeats_do_not_move_the_deadline(behave: dict[str, Any], short: Callable[..., None]) -> None:
+    sent()
+    short("print_label", timeout=dt.timedelta(milliseconds=600), heartbeat_timeout=dt.timedelta(milliseconds=500))
+
+    def effect(ctx: Any) -> None:
+        while True:
+            threading.Event().wait(0.01)
+            ctx.heartbeat()
+
+    behave["print_label"] = effect
+
+    drain(runs=1)
+
+    assert the_run().error_kind == "timeout"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G8")
+def test_code_that_falls_silent_in_a_thread_is_ended_in_the_rows(
+    behave: dict[str, Any], short: Callable[..., None], own_watchdog: watchdog.Watchdog
+) -> None:
+    sent()
+    short("print_label", timeout=None, heartbeat_timeout=dt.timedelta(milliseconds=50))
+    with inside(behave, "print_label"):
+        until(lambda: the_run().error_kind == "heartbeat_timeout")
+
+    assert (the_run().status, the_run().attempts) == ("queued", 1)
+
+
+@contextmanager
+def inside(behave: dict[str, Any], effect: str) -> Iterator[threading.Event]:
+    """While open, a drain in another thread is inside this effect, unless somebody sets the event."""
+    release, entered = threading.Event(), threading.Event()
+
+    def wait(ctx: Any) -> dict[str, Any]:
+        entered.set()
+        assert release.wait(LIMIT)
+        return {"label": "L"}
+
+    behave[effect] = wait
+    with drained():
+        assert entered.wait(LIMIT)
+        try:
+            yield release
+        finally:
+            release.set()
+
+
+@contextmanager
+def drained() -> Iterator[None]:
+    """While open, another thread does one run; when left, it has done it."""
+
+    def work() -> None:
+        try:
+            drain(runs=1)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(LIMIT)
+        assert not thread.is_alive()
+
+
+# Progress ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+@pytest.mark.parametrize(
+    ("beat", "left"),
+    [((), {"page": 3}), ((None,), None), (({"page": 4},), {"page": 4}), ((0,), 0)],
+    ids=["nothing", "None", "data", "zero"],
+)
+def test_a_heartbeat_keeps_the_checkpoint_and_a_heartbeat_of_none_clears_it(
+    behave: dict[str, Any], beat: tuple[Any, ...], left: Any
+) -> None:
+    sent()
+    EffectRun.objects.update(checkpoint={"page": 3})
+
+    def effect(ctx: Any) -> None:
+        ctx.heartbeat(*beat)
+        assert ctx.checkpoint == left
+        raise ValueError("again")
+
+    behave["print_label"] = effect
+
+    drain(runs=1)
+
+    assert (the_run().error, the_run().checkpoint) == ("ValueError: again", left)
+
+
+# Attempts without a limit ------------------------------------------------------------------------
+
+
+def failing(behave: dict[str, Any], error: Exception | None = None) -> None:
+    def effect(ctx: Any) -> None:
+        raise error or ValueError("no")
+
+    behave["print_label"] = effect
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_a_retry_without_a_limit_of_attempts_goes_on(
+    behave: dict[str, Any], short: Callable[..., None], lifecycle: Kit
+) -> None:
+    short("print_label", retry=Retry(attempts=None, backoff=SECOND, factor=1, jitter=0))
+    failing(behave)
+    sent()
+
+    for number in range(1, 8):
+        assert drain().done == 1
+        assert (the_run().status, the_run().attempts, the_run().max_attempts) == ("queued", number, None)
+        lifecycle.travel(seconds=1)
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_no_attempt_begins_later_than_the_total_after_the_first_began(
+    behave: dict[str, Any], short: Callable[..., None], lifecycle: Kit
+) -> None:
+    short("print_label", retry=Retry(attempts=None, total=HOUR, backoff=25 * 60 * SECOND, factor=1, jitter=0))
+    failing(behave)
+    parcel = sent()
+    lifecycle.travel(hours=5)  # waiting in the queue does not count
+    begun = []
+
+    for _ in range(5):
+        drain()
+        begun.append(the_run().attempts)
+        lifecycle.travel(minutes=25)
+
+    assert begun == [1, 2, 3, 3, 3], "at 0, 25 and 50 minutes; 75 would be too late"
+    parcel.refresh_from_db()
+    assert (the_run().status, parcel.status) == ("failed", "stuck")
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_a_total_ends_no_attempt_and_bounds_a_moment_the_effect_asks_for(
+    behave: dict[str, Any], short: Callable[..., None], lifecycle: Kit
+) -> None:
+    short("print_label", retry=Retry(attempts=None, total=HOUR))
+    sent()
+
+    def long(ctx: Any) -> None:
+        lifecycle.travel(minutes=50)
+        raise RetryAt(dt.timedelta(minutes=11))
+
+    behave["print_label"] = long
+
+    drain()
+
+    assert (the_run().status, the_run().attempts) == ("failed", 1)
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_the_total_counts_over_crashes_and_anew_after_an_operators_retry(
+    behave: dict[str, Any], short: Callable[..., None], lifecycle: Kit
+) -> None:
+    short("print_label", retry=Retry(attempts=None, total=HOUR, backoff=SECOND, jitter=0))
+    failing(behave)
+    sent()
+    first = claim().started_at
+    lifecycle.travel(minutes=59)
+    crashes.take_back(USING)
+    lifecycle.travel(minutes=2)
+    drain()
+    assert (the_run().status, the_run().first_started_at) == ("failed", first)
+
+    retry_run(the_run(), actor=SYSTEM, force=True, reason="the other side is back")
+    assert (the_run().first_started_at, the_run().max_attempts) == (None, None)
+    drain()
+
+    assert (the_run().status, the_run().attempts) == ("queued", 2)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G8")
+def test_a_timeout_in_the_rows_asks_for_the_total_too(
+    behave: dict[str, Any], short: Callable[..., None], own_watchdog: watchdog.Watchdog
+) -> None:
+    short("print_label", timeout=dt.timedelta(milliseconds=50), retry=Retry(attempts=None, total=SECOND / 100))
+    sent()
+    with inside(behave, "print_label"):
+        until(lambda: the_run().status == "failed")
+
+
+# Never entered -----------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_a_run_that_asks_for_it_proves_that_its_code_was_never_entered(
+    behave: dict[str, Any], short: Callable[..., None], lifecycle: Kit
+) -> None:
+    sent()
+    assert not outcomes.never_ran(the_run()), "it asks for no mark, so nothing is certain"
+    drain()
+    assert the_run().entered_at is None
+    EffectRun.objects.all().delete()
+
+    short("print_label", marks_entry=True)
+    parcel = create(Parcel(), actor=SYSTEM)
+    fire(parcel, "send", actor=SYSTEM)
+    claim()
+    lifecycle.travel(minutes=2)
+    crashes.take_back(USING)
+    assert outcomes.never_ran(the_run())
+    lifecycle.travel(minutes=2)
+    seen = []
+
+    def effect(ctx: Any) -> None:
+        seen.append(outcomes.never_ran(the_run()))
+        raise ValueError("no")
+
+    behave["print_label"] = effect
+    drain()
+    first = the_run().entered_at
+    lifecycle.travel(minutes=2)
+    drain()
+
+    assert seen == [False, False]
+    assert (the_run().attempts, the_run().entered_at) == (2, first)
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_no_code_is_entered_without_its_mark(behave: dict[str, Any], short: Callable[..., None]) -> None:
+    short("print_label", marks_entry=True)
+    sent()
+    held = claim()
+    EffectRun.objects.update(fence=held.fence + 1)
+    called = []
+    behave["print_label"] = called.append
+
+    with pytest.raises(LeaseLost):
+        attempts.perform(held, USING, lambda: None)
+
+    assert called == []
+
+
+# From the claim to the commit --------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G2")
+def test_a_run_claimed_with_the_finish_of_another_is_kept_while_the_tick_between_takes_its_time(
+    behave: dict[str, Any], own_watchdog: watchdog.Watchdog
+) -> None:
+    for _ in range(2):
+        returned()
+    EffectRun.objects.update(lease_seconds=1)
+    kept = []
+
+    def slow_tick() -> None:
+        held = EffectRun.objects.get(status="running")
+        until(lambda: clock.now() > held.lease_until)
+        kept.append((crashes.take_back(USING).queued, EffectRun.objects.get(pk=held.pk).lease_until > held.lease_until))
+
+    assert drain(between=slow_tick).done == 2
+
+    assert kept in ([(0, True)], [])  # SQLite and MySQL claim the next by itself, after what is between
+    assert list(EffectRun.objects.values_list("status", "crashes")) == [("succeeded", 0)] * 2
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G2")
+@pytest.mark.parametrize("swept", [True, False])
+def test_nothing_is_called_under_a_lease_that_may_be_over(behave: dict[str, Any], swept: bool) -> None:
+    returned()
+    called = []
+    behave["refund_postage"] = lambda ctx: called.append(ctx.run.lease_until > clock.now())
+    held = claim()
+    with watchdog.holding(held, USING) as watch:
+        watch.renewed_at -= held.lease_seconds  # the process stood still
+        expire(held)
+        if swept:
+            crashes.take_back(USING)
+            with pytest.raises(LeaseLost):
+                attempts.perform(held, USING, lambda: None, watch)
+        else:
+            attempts.perform(held, USING, lambda: None, watch)
+
+    assert called == ([] if swept else [True])
+
+
+by_row = pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite locks no rows")
+
+
+@contextmanager
+def holding_the_record(parcel: Parcel) -> Iterator[threading.Event]:
+    """Somebody's import has locked the row, in a transaction that takes its time."""
+    locked, release = threading.Event(), threading.Event()
+
+    def work() -> None:
+        try:
+            with transaction.atomic():
+                Parcel.objects.select_for_update().get(pk=parcel.pk)
+                locked.set()
+                assert release.wait(LIMIT)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        assert locked.wait(LIMIT)
+        yield release
+    finally:
+        release.set()
+        thread.join(LIMIT)
+
+
+@by_row
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G1")
+def test_a_lease_is_renewed_while_the_outcome_waits_for_the_records_lock(own_watchdog: watchdog.Watchdog) -> None:
+    parcel = sent()
+    EffectRun.objects.update(lease_seconds=1)
+    with holding_the_record(parcel) as release, drained():
+        until(lambda: the_run().status == "running")
+        until(lambda: clock.now() > the_run().started_at + 1.5 * SECOND)
+        assert crashes.take_back(USING).queued == 0
+        assert the_run().status == "running"
+        release.set()
+    parcel.refresh_from_db()
+    assert (parcel.status, parcel.label, the_run().crashes, the_run().follow_up) == ("sent", "L-1", 0, "applied")
+
+
+@by_row
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G1")
+def test_the_outcome_is_recorded_alone_when_the_records_lock_does_not_come(
+    monkeypatch: pytest.MonkeyPatch, own_watchdog: watchdog.Watchdog
+) -> None:
+    monkeypatch.setattr(finishing, "LOCK_WAIT", 0.2)
+    monkeypatch.setattr(follow_ups, "LOCK_WAIT", 0.2)
+    parcel = sent()
+    with holding_the_record(parcel):
+        assert drain(runs=1).done == 1
+        assert (the_run().status, the_run().follow_up, the_run().attempts) == ("succeeded", "pending", 1)
+        tried = follow_ups.apply(the_run().pk, USING)
+        assert (tried.status, the_run().follow_up_tries) == ("pending", 0)
+        assert the_run().follow_up_due_at > clock.now(), "whoever comes next need not wait as well"
+
+    assert follow_ups.apply(the_run().pk, USING).status == "applied"
+    parcel.refresh_from_db()
+    assert (parcel.status, parcel.label) == ("sent", "L-1")
+
+
+LIMITS = {
+    "postgresql": "SELECT current_setting('lock_timeout')",
+    "mysql": "SELECT @@SESSION.innodb_lock_wait_timeout, @@SESSION.lock_wait_timeout",
+}
+
+
+@by_row
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G1")
+@pytest.mark.parametrize("held", [True, False])
+def test_the_session_waits_for_locks_afterwards_as_it_did_before(
+    monkeypatch: pytest.MonkeyPatch, own_watchdog: watchdog.Watchdog, held: bool
+) -> None:
+    monkeypatch.setattr(finishing, "LOCK_WAIT", 0.2)
+    parcel = sent()
+
+    def limits() -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(LIMITS[connection.vendor])
+            return cursor.fetchone()
+
+    before = limits()
+    if held:
+        with holding_the_record(parcel):
+            drain(runs=1)
+    else:
+        drain(runs=1)
+
+    assert limits() == before
