@@ -199,6 +199,12 @@ class Conflict(LifecycleError):
     retryable = True
 
 
+class TransactionBroken(LifecycleError):
+    """Code that was called caught a database error without a savepoint: nothing could be committed, nothing was."""
+
+    code = "transaction_broken"
+
+
 # The owned columns ------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import connections
 
 from lifecycle import clock, registry, tracing
 from lifecycle.exceptions import LeaseLost, RecordNotFound
@@ -18,8 +18,9 @@ from lifecycle.execution.context import EffectContext
 from lifecycle.execution.finishing import Start
 from lifecycle.execution.limits import Limits, TimedOut
 from lifecycle.execution.watchdog import Watch
-from lifecycle.store import claims, outcomes, records, timing
+from lifecycle.store import claims, outcomes, records, timing, transactions
 from lifecycle.store.claims import ClaimedRun, Wanted
+from lifecycle.store.transactions import Commit
 
 log = logging.getLogger("lifecycle.execution")
 
@@ -92,13 +93,18 @@ def _perform_atomically(start: Start, watch: Watch) -> None:
     held, using = start.held, start.using
     if connections[using].vendor == "sqlite":
         watch.not_to_be_renewed()
+    commit: Commit[None] = Commit(using)
+
+    def work() -> None:
+        record, _ = records.lock(start.definition, records.parse_id(start.definition, held.record_id), using)
+        result = failures.checked_result(_call(start, record, watch))
+        transactions.must_stand(using, f"The effect '{held.effect}' of '{held.lifecycle}'")
+        points.reach("before_finish")
+        finishing.succeeded_atomically(start, result)
+        points.reach("after_finish_before_commit")
+
     try:
-        with transaction.atomic(using=using):
-            record, _ = records.lock(start.definition, records.parse_id(start.definition, held.record_id), using)
-            result = failures.checked_result(_call(start, record, watch))
-            points.reach("before_finish")
-            finishing.succeeded_atomically(start, result)
-            points.reach("after_finish_before_commit")
+        commit.of(work)
     except RecordNotFound as error:
         if error.lifecycle == held.lifecycle and error.record_id == held.record_id:
             finishing.record_gone(start)
@@ -112,6 +118,9 @@ def _perform_atomically(start: Start, watch: Watch) -> None:
             raise
         _report_failure(start, error)
     except BaseException as error:  # noqa: BLE001 an effect may raise anything; all of it is recorded
+        if commit.happened:
+            finishing.callback_failed(start, error)
+            return
         connecting.mend(using)
         # The answer to the commit may be what was lost; then the rows say that it happened, and that is the outcome.
         if not isinstance(error, connecting.BROKEN) or _standing(start) == "held":

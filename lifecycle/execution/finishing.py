@@ -19,6 +19,7 @@ from lifecycle.models import EffectRun, FollowUp, Outcome, RunStatus
 from lifecycle.runtime import retrying
 from lifecycle.store import claims, effect_runs, outcomes, records, timing, waiting
 from lifecycle.store.claims import ClaimedRun, Wanted
+from lifecycle.store.transactions import Commit
 
 log = logging.getLogger("lifecycle.execution")
 
@@ -161,10 +162,14 @@ def lost(held: ClaimedRun) -> LeaseLost:
 def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool], bool], given: Any) -> None:
     """Outcome and follow-up in one transaction; if that cannot be, the outcome alone, the follow-up pending."""
 
+    commit: Commit[None] = Commit(start.using)
+
+    def work() -> None:
+        _in_transaction(start, outcome, write, given, try_it=True)
+        points.reach("after_finish_before_commit")
+
     def together() -> None:
-        with transaction.atomic(using=start.using):
-            _in_transaction(start, outcome, write, given, try_it=True)
-            points.reach("after_finish_before_commit")
+        commit.of(work)
 
     try:
         try:
@@ -176,6 +181,9 @@ def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool],
     except LeaseLost:
         raise
     except BaseException as error:
+        if commit.happened and isinstance(error, Exception):
+            callback_failed(start, error)
+            return
         if follow_ups.transition_after(start.effect, outcome) is None or not _still_ours(start):
             raise
         log.warning("%s: the follow-up's transaction failed; its outcome is recorded alone: %r", start.held, error)
@@ -184,6 +192,11 @@ def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool],
         if not isinstance(error, Exception):
             raise
     points.reach("after_commit")
+
+
+def callback_failed(start: Start, error: BaseException) -> None:
+    """Tells of an error that came after the commit: the outcome stands, and nothing is done again for it."""
+    log.error("%s is recorded; a callback after the commit failed.", start.held, exc_info=error)
 
 
 def _still_ours(start: Start) -> bool:

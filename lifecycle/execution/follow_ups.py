@@ -89,18 +89,16 @@ def apply(run_id: int, using: str, *, by_operator: bool = False) -> Tried:
     states = [FollowUp.PENDING, FollowUp.ABANDONED] if by_operator else [FollowUp.PENDING]
 
     def work() -> Tried:
-        try:
-            with transaction.atomic(using=using):
-                return _apply(run_id, using, states)
-        except OperationalError as error:
-            if not waiting.in_vain(error):
-                raise
-            # Whoever holds the record for so long must not hold up every sweep as well.
-            _postpone(run_id, "Somebody else held a lock for too long.", conf.options().tick_every, using)
-            return Tried(status=FollowUp.PENDING, error=error)
+        return _apply(run_id, using, states)
 
     try:
-        return retrying.in_own_transaction(work, using)
+        return retrying.in_own_transaction(work, using, again=_may_be_tried_again)
+    except OperationalError as error:
+        if not waiting.in_vain(error):
+            raise
+        # Whoever holds the record for so long must not hold up every sweep as well.
+        _postpone(run_id, "Somebody else held a lock for too long.", conf.options().tick_every, using)
+        return Tried(status=FollowUp.PENDING, error=error)
     except (KeyboardInterrupt, SystemExit):
         # The process is to end. If it is the hook itself that ends it, the next process must not meet it at once.
         _postpone(run_id, "The process ended in the middle of it.", conf.options().follow_up_backoff, using)
@@ -111,6 +109,10 @@ def _postpone(run_id: int, reason: str, pause: dt.timedelta, using: str) -> None
     with transaction.atomic(using=using):
         now = timing.now(using)
         outcomes.follow_up_postponed(run_id, now + pause, reason, now, using, refused=False)
+
+
+def _may_be_tried_again(error: BaseException) -> bool:
+    return retrying.lost_a_race(error) and not waiting.in_vain(error)
 
 
 def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:

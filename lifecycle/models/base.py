@@ -9,7 +9,7 @@ from django.db import models
 
 from lifecycle.models import permits
 from lifecycle.models.fields import ChangedAtField, VersionField
-from lifecycle.models.loaded import SLOT, note_refreshed, note_saved, portable
+from lifecycle.models.loaded import SLOT, kept, layout_of, note_refreshed, note_saved, portable
 
 
 class LifecycleModel(models.Model):
@@ -44,9 +44,14 @@ class LifecycleModel(models.Model):
     @classmethod
     def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **kwargs: Any) -> Self:
         instance = super().from_db(db, field_names, values, **kwargs)
-        # What Django gave us, as it is: nothing is worked out per row (see `loaded`). Set as an attribute, not through
-        # __dict__: touching that makes Python build the instance a dict of its own, dearer than all else.
-        instance._lifecycle_loaded = values if len(values) == len(cls._meta.concrete_fields) else (field_names, values)
+        # What Django gave us, as it is: nothing is worked out per row but for values that can be changed in place (see
+        # `loaded`). Set as an attribute, not through __dict__: touching that makes Python build the instance a dict of
+        # its own, dearer than all else.
+        layout = layout_of(cls)
+        full = len(values) == len(layout.attnames)
+        if layout.in_place:
+            values = kept(layout, None if full else field_names, values)  # type: ignore[arg-type]
+        instance._lifecycle_loaded = values if full else (field_names, values)
         return instance
 
     def refresh_from_db(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import ExpressionWrapper
 
-from lifecycle.models.loaded import loaded, note_loaded, unsaved_edits
+from lifecycle.models.loaded import differs, loaded, note_loaded, unsaved_edits
 from lifecycle.models.permits import bypass, creation_in_any_state, starting_with
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "WriteExpression",
     "bypass",
     "creation_in_any_state",
+    "differs",
     "loaded",
     "note_loaded",
     "starting_with",

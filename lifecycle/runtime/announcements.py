@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
+from django.db import connections, transaction
 from django.dispatch import Signal
 
 from lifecycle import signals
@@ -15,6 +15,7 @@ from lifecycle.actors import as_actor
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import Refused
 from lifecycle.models import TransitionLog
+from lifecycle.store.transactions import Parts
 
 logger = logging.getLogger("lifecycle.signals")
 
@@ -26,11 +27,20 @@ class Announcement:
     definition: Definition
     record: Any
     entry: TransitionLog | None = None
+    parts: Parts | None = None  # of a transaction that is somebody else's
+
+    def of(self, entry: TransitionLog) -> None:
+        """Completes it by the entry that was written."""
+        self.entry = entry
+        if self.parts is not None:
+            self.parts.add(entry)
 
     def send(self) -> None:
-        """Tells the listeners; one that fails is logged and disturbs nobody."""
+        """Tells the listeners what was committed; one that fails is logged and disturbs nobody."""
         entry = self.entry
-        if entry is None:
+        if entry is None or not self._is_heard():
+            return
+        if self.parts is not None and not self.parts.stand(entry):
             return
         facts = {
             "record": self.record,
@@ -47,6 +57,11 @@ class Announcement:
             for edge in self.definition.leaving(entry.target):
                 if edge.manual:
                     tell(signals.transition_available, self.definition.model, **{**facts, "transition": edge.name})
+
+    def _is_heard(self) -> bool:
+        model = self.definition.model
+        told = (signals.transition_committed, signals.state_entered, signals.transition_available)
+        return any(signal.has_listeners(model) for signal in told)
 
 
 def refused(definition: Definition, transition: Any, record_id: str, actor: Any, error: Refused) -> None:
@@ -67,7 +82,8 @@ def refused(definition: Definition, transition: Any, record_id: str, actor: Any,
 
 def register(definition: Definition, record: Any, using: str) -> Announcement:
     """Announces after the outermost commit, unless what is announced is rolled back."""
-    announcement = Announcement(definition, record)
+    nested = len(connections[using].atomic_blocks) > 1
+    announcement = Announcement(definition, record, parts=Parts.of(using) if nested else None)
     after_commit(announcement.send, using)
     return announcement
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
-from django.db import DatabaseError, connections, router, transaction
+from django.db import DatabaseError, connections
 from django.db.models import QuerySet
 
 from lifecycle import registry, tracing
@@ -15,12 +16,12 @@ from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.dispatch import after_commit
-from lifecycle.exceptions import Conflict, Refused
+from lifecycle.exceptions import Conflict, LifecycleError, Refused
 from lifecycle.models import EffectRun, TransitionLog
-from lifecycle.runtime import announcements, firing, orders, requests, retrying, writing
+from lifecycle.runtime import announcements, expectations, firing, orders, requests, retrying, writing
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
-from lifecycle.store import effect_runs, history, records
+from lifecycle.store import effect_runs, history, records, transactions
 
 BATCH_SIZE = 200
 
@@ -44,7 +45,8 @@ def fire_many(
     commits by itself, unless the caller holds a transaction.
 
     Args:
-        subjects: a queryset, or instances (they are brought up to date).
+        subjects: a queryset (a slice as well), on its own database; or instances, each on its own: they are brought up
+            to date, and one with unsaved edits is refused.
         request_id: makes a key for each record's id, so that a repeated batch does nothing twice.
         batch_size: rows locked at once.
 
@@ -54,29 +56,20 @@ def fire_many(
     Raises:
         UnknownTransition, TypeError, InvalidInput: the call itself is wrong; nothing was fired.
     """
-    if isinstance(subjects, QuerySet):
-        model, using, instances = subjects.model, router.db_for_write(subjects.model), {}
-    else:
-        given = list(subjects)
-        if not given:
-            return BatchReport()
-        model, using = type(given[0]), firing.write_alias(given[0])
-        instances = {record.pk: record for record in given}
-        subjects = given
-    definition = registry.of(lifecycle if lifecycle is not None else model)
-    order = orders.take(definition, transition, actor=actor, input=input, manual=manual, reason=reason)
+    parts = [Part.of_queryset(subjects)] if isinstance(subjects, QuerySet) else Part.of_instances(subjects)
     report = BatchReport()
-    for pks in _chunks(records.pks_of(subjects), batch_size):
-        keys = {pk: _own_key(request_id(pk)) for pk in pks} if request_id is not None else None
-        with tracing.transition(definition.name, order.transition.name, ""):
-            _fire_batch(order, pks, using, report, keys=keys, skip_locked=False)
+    if not parts:
+        return report
+    definition = registry.of(lifecycle if lifecycle is not None else parts[0].model)
+    order = orders.take(definition, transition, actor=actor, input=input, manual=manual, reason=reason)
+    for part in parts:
+        for pks in _chunks(part.pks, batch_size):
+            keys = {pk: _own_key(request_id(pk)) for pk in pks} if request_id is not None else None
+            with tracing.transition(definition.name, order.transition.name, ""):
+                _fire_batch(order, pks, part.using, report, keys=keys, skip_locked=False, instances=part.instances)
     for refusal in report.refused:
         if isinstance(refusal.error, Refused):
             announcements.refused(definition, order.transition, refusal.record_id, order.actor, refusal.error)
-    for fired in report.fired:
-        instance = instances.get(fired.record.pk)
-        if instance is not None:
-            records.align(definition, instance, fired.record)
     return report
 
 
@@ -103,6 +96,33 @@ def fire_due(
     return report
 
 
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The subjects of one database: their keys, and who holds instances of them."""
+
+    model: Any
+    using: str
+    pks: list[Any]
+    instances: Mapping[Any, list[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of_queryset(cls, subjects: QuerySet[Any]) -> Part:
+        """The rows a queryset finds, on the database it names, or else where its model is written."""
+        using = records.write_alias_of(subjects)
+        return cls(model=subjects.model, using=using, pks=records.pks_of(subjects, using))
+
+    @classmethod
+    def of_instances(cls, subjects: Iterable[Any]) -> list[Part]:
+        """One part per database, in the order in which they come."""
+        found: dict[str, dict[Any, list[Any]]] = {}
+        model: Any = None
+        for record in subjects:
+            model = model or type(record)
+            held = found.setdefault(firing.write_alias(record), {})
+            held.setdefault(records.key_of(record), []).append(record)
+        return [cls(model=model, using=using, pks=list(held), instances=held) for using, held in found.items()]
+
+
 def _fire_batch(
     order: FiringOrder,
     pks: Sequence[Any],
@@ -111,18 +131,31 @@ def _fire_batch(
     *,
     keys: Mapping[Any, str] | None,
     skip_locked: bool,
+    instances: Mapping[Any, list[Any]] = MappingProxyType({}),
 ) -> None:
-    def work() -> BatchReport:
-        with transaction.atomic(using=using):
-            return _in_transaction(order, pks, using, keys=keys, skip_locked=skip_locked)
+    edits = {pk: expectations.edits_of_all(order.definition, instances[pk]) for pk in pks if pk in instances}
 
-    part = retrying.in_own_transaction(work, using)
-    report.fired.extend(part.fired)
-    report.refused.extend(part.refused)
+    def work() -> BatchReport:
+        return _in_transaction(order, pks, using, keys=keys, skip_locked=skip_locked, edits=edits)
+
+    def settle(part: BatchReport) -> None:
+        report.fired.extend(part.fired)
+        report.refused.extend(part.refused)
+        for fired in part.fired:
+            for instance in instances.get(fired.record.pk, ()):
+                records.align(order.definition, instance, fired.record)
+
+    retrying.in_own_transaction(work, using, settle=settle)
 
 
 def _in_transaction(
-    order: FiringOrder, pks: Sequence[Any], using: str, *, keys: Mapping[Any, str] | None, skip_locked: bool
+    order: FiringOrder,
+    pks: Sequence[Any],
+    using: str,
+    *,
+    keys: Mapping[Any, str] | None,
+    skip_locked: bool,
+    edits: Mapping[Any, expectations.Edits],
 ) -> BatchReport:
     locked, now = records.lock_many(order.definition, pks, using, skip_locked=skip_locked)
     if skip_locked:
@@ -132,6 +165,7 @@ def _in_transaction(
         there = {record.pk for record in locked}
         missing = [pk for pk in pks if pk not in there]
         report.refused.extend(_refusal(pk, records.not_found(order.definition, pk)) for pk in missing)
+        locked = list(_without_edits(order, locked, edits, report))
     if keys is not None or _has_hooks(order):
         _one_by_one(order, [record.pk for record in locked], using, keys, report)
         return report
@@ -139,7 +173,7 @@ def _in_transaction(
     if not decided:
         return report
     try:
-        with transaction.atomic(using=using):
+        with transactions.atomic(using):
             report.fired.extend(_write(order, decided, now, using))
     except (DatabaseError, Conflict) as error:
         if retrying.lost_a_race(error):
@@ -198,11 +232,8 @@ def _write(
 
 
 def _announce(definition: Definition, pairs: Sequence[tuple[Any, TransitionLog]], using: str) -> None:
-    def send() -> None:
-        for record, entry in pairs:
-            announcements.Announcement(definition, record, entry).send()
-
-    announcements.after_commit(send, using)
+    for record, entry in pairs:
+        announcements.register(definition, record, using).of(entry)
 
 
 def _one_by_one(
@@ -211,14 +242,27 @@ def _one_by_one(
     for pk in pks:
         own = replace(order, request_id=keys[pk], request_hash=_hash(order)) if keys is not None else order
         try:
-            with transaction.atomic(using=using):
-                report.fired.append(firing.fire_in_transaction(own, pk, using))
+            with transactions.atomic(using):
+                fired = firing.fire_in_transaction(own, pk, using)
+            report.fired.append(fired)
         except DatabaseError as error:
             if retrying.lost_a_race(error) or not connections[using].is_usable():
                 raise
             report.refused.append(_refusal(pk, error))
         except Exception as error:  # noqa: BLE001 whatever one record's hooks do, the others go on
             report.refused.append(_refusal(pk, error))
+
+
+def _without_edits(
+    order: FiringOrder, locked: Sequence[Any], edits: Mapping[Any, expectations.Edits], report: BatchReport
+) -> Iterator[Any]:
+    for record in locked:
+        try:
+            expectations.refuse_edits(order.definition, record, edits.get(record.pk, expectations.NO_EDITS))
+        except LifecycleError as error:
+            report.refused.append(_refusal(record.pk, error))
+        else:
+            yield record
 
 
 def _hash(order: FiringOrder) -> str:

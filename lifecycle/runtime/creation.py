@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.db import IntegrityError, router, transaction
+from django.db import DatabaseError, router
 
 from lifecycle import payloads, registry
 from lifecycle.actors import Actor, as_actor
 from lifecycle.conf import options
 from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import TransitionContext
-from lifecycle.exceptions import InvalidInput, InvalidPayload, NotAnInitialState, Refused
+from lifecycle.exceptions import InvalidInput, InvalidPayload, NotAnInitialState, Refused, RequestReused
 from lifecycle.models import CREATE, TransitionLog
 from lifecycle.refusals import InputProblem
 from lifecycle.runtime import announcements, evaluator, firing, inputs, orders, requests, retrying, writing
 from lifecycle.runtime.results import Fired
-from lifecycle.store import history, parameters, records, timing
+from lifecycle.store import given, history, parameters, records, timing, uniqueness
 
 Record = TypeVar("Record")
 
@@ -78,53 +78,57 @@ def begin(
     who = as_actor(actor)
     if request_id is not None:
         requests.check(request_id)
-    given, stored = _input(input)
+    entered, stored = _input(input)
     state = _initial_state(definition, record)
     checked = orders.checked_reason(reason)
     alias = using or router.db_for_write(type(record), instance=record)
     request_hash = _fingerprint(definition, record, state, who, stored) if request_id is not None else ""
 
+    def earlier() -> Fired | None:
+        return None if request_id is None else _repeated(definition, request_id, who, request_hash, alias)
+
     def work() -> Fired:
-        if request_id is not None:
-            found = _repeated(definition, request_id, who, request_hash, alias)
-            if found is not None:
-                return found
-        with transaction.atomic(using=alias):
-            now = timing.now(alias)
-            ctx = TransitionContext(
-                record=record,
-                actor=who,
-                transition=CREATE,
-                source=None,
-                target=state,
-                now=now,
-                input=given,
-                load_parameters=lambda: parameters.read(definition, alias),
-                reason=checked,
-                request_id=request_id,
-                using=alias,
-            )
-            return _begin(definition, ctx, state, stored, request_hash, now, alias)
+        now = timing.now(alias)
+        ctx = TransitionContext(
+            record=record,
+            actor=who,
+            transition=CREATE,
+            source=None,
+            target=state,
+            now=now,
+            input=entered,
+            load_parameters=lambda: parameters.read(definition, alias),
+            reason=checked,
+            request_id=request_id,
+            using=alias,
+        )
+        return _begin(definition, ctx, state, stored, request_hash, now, alias)
 
-    def work_or_repeat() -> Fired:
-        was = _remember(record)
-        try:
-            return work()
-        except BaseException as error:
-            _restore(record, was)
-            # Two sends of one key at once: the unique key made the second wait for the first, and then refused it.
-            if request_id is None or not isinstance(error, IntegrityError):
-                raise
-            found = _repeated(definition, request_id, who, request_hash, alias)
-            if found is None:
-                raise
-            return found
-
+    was = _remember(record)
+    committed: list[Fired] = []
     try:
-        return retrying.in_own_transaction(work_or_repeat, alias)
-    except Refused as error:
-        announcements.refused(definition, CREATE, "", who, error)
+        return earlier() or retrying.in_own_transaction(
+            work, alias, settle=committed.append, undo=lambda: _restore(record, was)
+        )
+    except Exception as error:
+        # Two sends of one key at once: whatever refused the second (a key, a unique value, a guard that counts), the
+        # first may have been committed meanwhile, and then its answer is this one's too.
+        found = None if committed else _earlier_after(error, earlier)
+        if found is not None:
+            return found
+        if isinstance(error, Refused):
+            announcements.refused(definition, CREATE, "", who, error)
         raise
+
+
+def _earlier_after(error: Exception, earlier: Callable[[], Fired | None]) -> Fired | None:
+    """What a keyed creation that failed was answered before; None when it was not, or cannot be looked up now."""
+    if isinstance(error, RequestReused):
+        return None
+    try:
+        return earlier()
+    except DatabaseError:
+        return None
 
 
 def _begin(
@@ -136,7 +140,7 @@ def _begin(
     now: dt.datetime,
     using: str,
 ) -> Fired:
-    _validate(definition, ctx.record)
+    _validate(definition, ctx.record, using)
     refusals = [refusal for guard in definition.create_guards if (refusal := evaluator.ask(guard, ctx)) is not None]
     if refusals:
         raise evaluator.refused(definition, CREATE, "", refusals)
@@ -146,7 +150,7 @@ def _begin(
     ctx = replace(ctx, entry=entry)
     announcement = announcements.register(definition, ctx.record, using)
     moved_on = firing.run_hooks(list(definition.enter_hooks.get(state, ())), ctx, definition, using)
-    announcement.entry = entry
+    announcement.of(entry)
     owed = firing.owe(definition, entry, ctx, (), using, entering=not moved_on)
     if moved_on:
         fresh, _ = records.lock(definition, ctx.record.pk, using)
@@ -175,9 +179,11 @@ def _initial_state(definition: Definition, record: Any) -> str:
     return state
 
 
-def _validate(definition: Definition, record: Any) -> None:
+def _validate(definition: Definition, record: Any, using: str) -> None:
+    record._state.db = using  # where relations and constraints are looked up
     try:
-        record.full_clean(exclude=set(definition.owned_fields))
+        with uniqueness.looked_for_on(record, using):
+            record.full_clean(exclude=set(definition.owned_fields))
     except ValidationError as error:
         problems: list[InputProblem] = []
         for name, errors in error.error_dict.items():
@@ -201,19 +207,8 @@ def _input(input: Any) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
 
 def _fingerprint(definition: Definition, record: Any, state: str, actor: Actor, stored: Mapping[str, Any]) -> str:
-    values = {
-        field.attname: field.value_to_string(record)
-        for field in record._meta.concrete_fields
-        if _is_the_callers(field, definition)
-    }
+    values = given.values(record, without=definition.owned_fields)
     return requests.fingerprint(CREATE, actor, {"state": state, "values": values, "input": stored})
-
-
-def _is_the_callers(field: Any, definition: Definition) -> bool:
-    """Whether a column's value is part of what was asked for, rather than made up afresh for each instance."""
-    made_up = callable(field.default) and field.default not in (dict, list, tuple, str, int, bool)
-    automatic = getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
-    return not (field.primary_key or made_up or automatic or field.name in definition.owned_fields)
 
 
 def _repeated(definition: Definition, request_id: str, actor: Actor, request_hash: str, using: str) -> Fired | None:

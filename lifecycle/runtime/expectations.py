@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from django.core.exceptions import ValidationError
 
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import Conflict, RecordNotFound, StateWriteRefused, StayEnded, UnsavedEdits
 from lifecycle.models import writes
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.store import records
+
+# Columns of an instance whose values are not what its row held: {attname: (was, is)}.
+Edits = Mapping[str, tuple[Any, Any]]
+NO_EDITS: Edits = {}
 
 
 def refuse_if_moved(order: FiringOrder, record: Any) -> None:
@@ -46,13 +53,11 @@ def refuse_if_moved(order: FiringOrder, record: Any) -> None:
         raise Conflict(f"The record was changed at {changed_at}, not before {before}.", **facts)
 
 
-def refuse_edits(definition: Definition, record: Any) -> None:
-    """Refuses an instance whose edits would be lost.
+def edits_of(definition: Definition, record: Any) -> Edits:
+    """What of an instance looks unsaved, to be held against the locked row.
 
     Raises:
         RecordNotFound: it was never saved.
-        StateWriteRefused: an owned column was assigned.
-        UnsavedEdits: others were.
     """
     if record.pk is None or record._state.adding:
         raise RecordNotFound(
@@ -60,23 +65,62 @@ def refuse_edits(definition: Definition, record: Any) -> None:
             "begin its life with lifecycle.runtime.create(record, actor=…).",
             lifecycle=definition.name,
         )
-    edits = writes.unsaved_edits(record)
+    return writes.unsaved_edits(record)
+
+
+def edits_of_all(definition: Definition, instances: Iterable[Any]) -> Edits:
+    """The same for several instances of one row, as a batch may hold them."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for record in instances:
+        found |= edits_of(definition, record)
+    return found
+
+
+def refuse_edits(definition: Definition, row: Any, edits: Edits) -> None:
+    """Refuses an instance whose edits would be lost: what its locked row does not hold.
+
+    An instance that was written some other way (``bulk_update``) differs from what was read, not from its row.
+
+    Raises:
+        StateWriteRefused: an owned column was assigned.
+        UnsavedEdits: others were.
+    """
+    edits = {name: edit for name, edit in edits.items() if not _is_held(row, name, edit[1])}
     if not edits:
         return
     said = ", ".join(f"{name} (saved: {old!r:.40}, now: {new!r:.40})" for name, (old, new) in edits.items())
-    facts: dict[str, Any] = {"lifecycle": definition.name, "record_id": records.text_id(record)}
+    facts: dict[str, Any] = {"lifecycle": definition.name, "record_id": records.text_id(row)}
     for name in definition.owned_fields:
         if name in edits:
             raise StateWriteRefused(
-                f"{record._meta.object_name}.{name} was assigned {edits[name][1]!r}; only a transition changes it. "
+                f"{row._meta.object_name}.{name} was assigned {edits[name][1]!r}; only a transition changes it. "
                 f"Take the assignment back (refresh_from_db) and fire the transition that leads there.",
                 field=name,
                 expected=edits[name][0],
                 got=edits[name][1],
                 **facts,
             )
+    computed = [name for name, (_, new) in edits.items() if hasattr(new, "resolve_expression")]
+    if computed:
+        raise UnsavedEdits(
+            f"{row._meta.object_name} holds expressions instead of values: {', '.join(computed)}. If they are saved "
+            "already, call refresh_from_db() and fire again (to save them once more would apply them twice); if they "
+            "are not, save() first, then refresh_from_db().",
+            **facts,
+        )
     raise UnsavedEdits(
-        f"Unsaved edits of {record._meta.object_name}: {said}. fire() writes only what its transition declares: "
+        f"Unsaved edits of {row._meta.object_name}: {said}. fire() writes only what its transition declares: "
         "save() them first, pass them as input, or drop them with refresh_from_db().",
         **facts,
     )
+
+
+def _is_held(row: Any, name: str, value: Any) -> bool:
+    """Whether the row holds a value of an instance, also one given in another form (a number as text)."""
+    held = row.__dict__.get(name)
+    if not writes.differs(value, held):
+        return True
+    try:
+        return not writes.differs(row._meta.get_field(name).to_python(value), held)
+    except (ValidationError, ValueError, TypeError):
+        return False

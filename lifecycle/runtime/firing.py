@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from django.db import router, transaction
+from django.db import router
 
 from lifecycle import registry, tracing
 from lifecycle.actors import SYSTEM
@@ -32,7 +32,7 @@ from lifecycle.runtime import (
 )
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.runtime.results import Fired
-from lifecycle.store import effect_runs, history, parameters, records
+from lifecycle.store import effect_runs, history, parameters, records, transactions
 
 
 def fire(
@@ -84,24 +84,25 @@ def fire(
             manual=manual,
             reason=reason,
         )
-        expectations.refuse_edits(definition, record)
-        fired = _fire(order, record)
+        edits = expectations.edits_of(definition, record)
+        fired = _fire(order, record, edits)
     except Refused as error:
         announcements.refused(definition, transition, records.text_id(record), actor, error)
         raise
-    records.align(definition, record, fired.record)
     return replace(fired, record=record)
 
 
-def _fire(order: FiringOrder, record: Any) -> Fired:
+def _fire(order: FiringOrder, record: Any, edits: expectations.Edits) -> Fired:
     using = write_alias(record)
 
     def work() -> Fired:
-        with transaction.atomic(using=using):
-            return fire_in_transaction(order, record.pk, using)
+        return fire_in_transaction(order, record.pk, using, edits)
+
+    def settle(fired: Fired) -> None:
+        records.align(order.definition, record, fired.record)
 
     with tracing.transition(order.definition.name, order.transition.name, records.text_id(record)):
-        return retrying.in_own_transaction(work, using)
+        return retrying.in_own_transaction(work, using, settle=settle)
 
 
 def fire_owed(
@@ -135,13 +136,16 @@ def fire_owed(
         reserved=True,
     )
     pk = records.parse_id(definition, record_id)
-    with transaction.atomic(using=using):
+    with transactions.atomic(using):
         return fire_in_transaction(order, pk, using)
 
 
-def fire_in_transaction(order: FiringOrder, pk: Any, using: str) -> Fired:
-    """The order of events of one firing; must be called inside ``atomic(using)``."""
+def fire_in_transaction(
+    order: FiringOrder, pk: Any, using: str, edits: expectations.Edits = expectations.NO_EDITS
+) -> Fired:
+    """The order of events of one firing; must be called inside ``transactions.atomic(using)``."""
     record, now = records.lock(order.definition, pk, using)
+    expectations.refuse_edits(order.definition, record, edits)
     repeat = repeated(order, record, using)
     if repeat is not None:
         return repeat
@@ -174,7 +178,7 @@ def finish(order: FiringOrder, ctx: TransitionContext[Any], hooks: list[Hook], u
     definition, entry, record = order.definition, ctx.entry, ctx.record
     announcement = announcements.register(definition, record, using)
     moved_on = run_hooks(hooks, ctx, definition, using)
-    announcement.entry = entry
+    announcement.of(entry)
     owed = owe(definition, entry, ctx, order.transition.effects, using, entering=not moved_on)
     if moved_on:
         record, _ = records.lock(definition, record.pk, using)
@@ -201,7 +205,9 @@ def run_hooks(hooks: list[Hook], ctx: TransitionContext[Any], definition: Defini
     """Calls the hooks in order; stops, answering True, as soon as one moved its own record on."""
     with frames.entered(using, definition.name, records.text_id(ctx.record)) as frame:
         for hook in hooks:
-            hook.call(ctx)
+            with transactions.noticing_deadlocks(using):
+                hook.call(ctx)
+            transactions.must_stand(using, f"The hook '{hook.name}' of '{definition.name}.{ctx.transition}'")
             if frame.passed:
                 # A nested firing may have been undone by the hook itself; the row says which.
                 frame.passed = False

@@ -1,4 +1,4 @@
-"""Trying again: a transaction that lost a deadlock is run once more, if it is ours to run."""
+"""Trying again: a transaction that lost a deadlock is run once more, if it is ours to run and was not committed."""
 
 from __future__ import annotations
 
@@ -9,29 +9,14 @@ from typing import TypeVar
 
 from django.db import DatabaseError, OperationalError, connections
 
+from lifecycle.store.transactions import Commit
+
 T = TypeVar("T")
 
 TRIES = 3
 # PostgreSQL: serialization failure, deadlock. MySQL, MariaDB: deadlock, lock wait timeout.
 _STATES = {"40001", "40P01"}
 _NUMBERS = {1213, 1205, 1020}
-
-
-def in_own_transaction(work: Callable[[], T], using: str) -> T:
-    """Calls ``work``, which opens a transaction; up to three times when the database chose it as a deadlock's victim.
-
-    Inside somebody else's transaction it is called once: only the owner of the outermost transaction may repeat it.
-    """
-    if connections[using].in_atomic_block:
-        return work()
-    for attempt in range(1, TRIES):
-        try:
-            return work()
-        except DatabaseError as error:
-            if not lost_a_race(error):
-                raise
-            time.sleep(random.uniform(0.005, 0.03) * attempt)  # noqa: S311 jitter, no secret
-    return work()
 
 
 def lost_a_race(error: BaseException) -> bool:
@@ -42,3 +27,49 @@ def lost_a_race(error: BaseException) -> bool:
     if cause is not None and cause.args and cause.args[0] in _NUMBERS:
         return True
     return isinstance(error, OperationalError) and "database is locked" in str(error)
+
+
+def in_own_transaction(
+    work: Callable[[], T],
+    using: str,
+    *,
+    settle: Callable[[T], object] | None = None,
+    undo: Callable[[], object] | None = None,
+    again: Callable[[BaseException], bool] = lost_a_race,
+) -> T:
+    """Does the work in a transaction; up to three times when the database chose it as a deadlock's victim.
+
+    Inside somebody else's transaction it is done once, in a savepoint: only the owner of the outermost transaction may
+    repeat it. What was committed is never repeated: an error out of the project's callbacks after the commit is raised
+    once, as Django raises it.
+
+    Args:
+        work: what is done; it may be called again.
+        using: the database.
+        settle: called with the answer once it stands, also when a callback then fails.
+        undo: called after each try of which nothing stands.
+        again: which errors of the database are worth another try.
+
+    Raises:
+        TransactionBroken: the work ended as if all were well, but cannot be committed.
+    """
+    commit: Commit[T] = Commit(using)
+    tries = 1 if connections[using].in_atomic_block else TRIES
+    for attempt in range(1, tries + 1):
+        try:
+            answer = commit.of(work)
+        except BaseException as error:
+            if commit.happened:
+                if settle is not None:
+                    settle(commit.answer)  # type: ignore[arg-type]  # committed, hence answered
+                raise
+            if undo is not None:
+                undo()
+            if attempt == tries or not isinstance(error, DatabaseError) or not again(error):
+                raise
+            time.sleep(random.uniform(0.005, 0.03) * attempt)  # noqa: S311 jitter, no secret
+        else:
+            if settle is not None:
+                settle(answer)
+            return answer
+    raise AssertionError("unreachable: the last try answers or raises")

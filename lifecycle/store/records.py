@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import connections, models
+from django.db import connections, models, router
 
 from lifecycle import clock
 from lifecycle.definition.compiled import Definition
@@ -310,8 +310,24 @@ def _per_row(model: Any, name: str, rows: Sequence[tuple[Any, Mapping[str, Any]]
 _MISSING = object()
 
 
-def pks_of(records: Iterable[Any]) -> list[Any]:
-    """The keys of a queryset or of instances, in the order of the keys where a database sorts them."""
-    if isinstance(records, models.QuerySet):
-        return list(records.order_by("pk").values_list("pk", flat=True))
-    return [record.pk for record in records]
+def pks_of(rows: models.QuerySet[Any], using: str) -> list[Any]:
+    """The keys of a queryset's rows on the database they are written to, in the order of the keys; a slice as it is."""
+    rows = rows.using(using)
+    if not rows.query.is_sliced:
+        rows = rows.order_by("pk")
+    return list(rows.values_list("pk", flat=True))
+
+
+def write_alias_of(rows: models.QuerySet[Any]) -> str:
+    """The database that a queryset's rows are written to, as `QuerySet.update` finds it."""
+    hints: Mapping[str, Any] = getattr(rows, "_hints", {})
+    return str(getattr(rows, "_db", None) or router.db_for_write(rows.model, **hints))
+
+
+def key_of(record: models.Model) -> Any:
+    """The instance's key in the type that its rows have: a UUID given as text is the UUID."""
+    key: Any = record._meta.pk
+    try:
+        return key.to_python(record.pk)
+    except ValidationError:
+        return record.pk

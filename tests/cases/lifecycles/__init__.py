@@ -2,6 +2,7 @@
 
 from tests.cases.lifecycles import (
     edits,
+    folders,
     lives,
     neighbours,
     own_projects,
@@ -16,6 +17,7 @@ from tests.cases.lifecycles import (
 
 __all__ = [
     "edits",
+    "folders",
     "lives",
     "neighbours",
     "own_projects",

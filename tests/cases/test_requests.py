@@ -1,0 +1,128 @@
+"""One request, one answer: a key is compared by value, in full."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from lifecycle import SYSTEM
+from lifecycle.exceptions import RequestReused
+from lifecycle.models import TransitionLog
+from lifecycle.runtime import create
+from orders.models import Order
+from tests.cases.models.folders import Folder
+from tests.cases.models.requests import Serial, Sheet
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.row("E1")
+def test_a_key_that_made_one_order_does_not_answer_for_another() -> None:
+    lamp = create(Order(customer="Ada", title="Lamp", amount_cents=100), actor=SYSTEM, request_id="k")
+
+    with pytest.raises(RequestReused):
+        create(Order(customer="Bob", title="Piano", amount_cents=999900), actor=SYSTEM, request_id="k")
+
+    repeated = create(Order(customer="Ada", title="Lamp", amount_cents=100), actor=SYSTEM, request_id="k")
+    assert repeated.pk == lamp.pk
+    assert Order.objects.count() == 1
+
+
+FIRST = {
+    "code": "c",
+    "number": 1,
+    "amount": "1.50",
+    "at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+    "blob": b"x",
+    "data": {"b": 1, "a": [2]},
+    "currency": "EUR",
+    "optional": None,
+}
+OTHER = {
+    "code": "d",
+    "number": 2,
+    "amount": "1.51",
+    "at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC),
+    "blob": b"y",
+    "data": {"b": 1, "a": [3]},
+    "currency": "USD",
+    "optional": 5,
+}
+
+
+@pytest.mark.row("E1")
+@pytest.mark.parametrize("name", FIRST)
+def test_every_column_a_caller_gives_tells_one_creation_from_another(name: str) -> None:
+    create(Sheet(**FIRST), actor=SYSTEM, request_id="k")
+
+    with pytest.raises(RequestReused):
+        create(Sheet(**{**FIRST, name: OTHER[name]}), actor=SYSTEM, request_id="k")
+
+    assert Sheet.objects.count() == 1
+
+
+@pytest.mark.row("E1")
+def test_what_each_instance_makes_up_for_itself_does_not_tell_a_repeat_from_the_first() -> None:
+    """A UUID, a token, a moment, a key of the database."""
+    first = create(Sheet(**FIRST), actor=SYSTEM, request_id="k")
+
+    again = Sheet(**{**FIRST, "data": {"a": [2], "b": 1}})
+
+    assert again.token != first.token
+    assert create(again, actor=SYSTEM, request_id="k").pk == first.pk
+
+
+@pytest.mark.row("E1")
+def test_a_key_somebody_chose_is_part_of_what_was_asked_for() -> None:
+    create(Folder(slug="a"), actor=SYSTEM, request_id="k")
+
+    with pytest.raises(RequestReused):
+        create(Folder(slug="b"), actor=SYSTEM, request_id="k")
+
+
+@pytest.mark.row("E2")
+@pytest.mark.django_db(transaction=True)
+def test_of_four_creations_at_once_under_one_key_each_gets_the_first_answer() -> None:
+    """Although a unique value of the record refuses the later ones before the key does."""
+    barrier, answers = threading.Barrier(4), []
+
+    def send() -> None:
+        try:
+            barrier.wait(10)
+            answers.append(create(Serial(number="S1"), actor=SYSTEM, request_id="same").pk)
+        except Exception as error:  # noqa: BLE001 looked at below
+            answers.append(error)
+        finally:
+            connection.close()
+
+    for _ in range(5):
+        answers.clear()
+        threads = [threading.Thread(target=send) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        assert answers == [Serial.objects.get().pk] * 4
+        Serial.objects.all().delete()
+        TransitionLog.objects.all().delete()
+
+
+@pytest.mark.row("E2")
+def test_a_key_spent_on_something_else_is_told_from_a_value_that_is_taken() -> None:
+    create(Serial(number="S1"), actor=SYSTEM, request_id="one")
+
+    with pytest.raises(RequestReused):
+        create(Serial(number="S2"), actor=SYSTEM, request_id="one")
+    with pytest.raises(Exception, match="already exists"):
+        create(Serial(number="S1"), actor=SYSTEM, request_id="two")
+
+
+def test_a_default_of_the_database_is_the_same_words_for_the_same(django_assert_num_queries: Any) -> None:
+    first = create(Sheet(**FIRST), actor=SYSTEM, request_id="k")
+
+    assert create(Sheet(**FIRST), actor=SYSTEM, request_id="k").pk == first.pk
+    assert (first.stamp is not None, Sheet.objects.count()) == (True, 1)

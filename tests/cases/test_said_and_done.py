@@ -1,0 +1,232 @@
+"""Said and done are the same: success is answered after a commit that happened, and nothing committed is repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.db import connection, transaction
+
+from lifecycle import SYSTEM
+from lifecycle.exceptions import TransactionBroken
+from lifecycle.execution.drain import drain
+from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.runtime import afire, create, fire, fire_many
+from lifecycle.signals import state_entered, transition_committed
+from lifecycle.sweeps.tick import tick
+from lifecycle.testing import travel
+from tests.cases.misbehaving import (
+    CallbackFailed,
+    behaving,
+    raises,
+    registers_a_callback_that_fails,
+    swallows,
+    swallows_by_cursor,
+    swallows_in_a_savepoint,
+)
+from tests.cases.models.folders import Folder
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def folder() -> Folder:
+    return create(Folder(slug="a"), actor=SYSTEM)
+
+
+def columns(folder: Folder) -> tuple[str, int]:
+    row = Folder.objects.get(pk=folder.pk)
+    return row.status, row.lifecycle_version
+
+
+def entries() -> list[str]:
+    return list(TransitionLog.objects.order_by("id").values_list("transition", flat=True))
+
+
+# ---------------------------------------------------------------------------------------------- swallowed errors
+
+
+@pytest.mark.row("A1")
+@pytest.mark.parametrize("behave", [swallows, pytest.param(swallows_by_cursor, marks=pytest.mark.postgres)])
+def test_a_hook_that_swallowed_a_database_error_is_an_error_that_says_so(folder: Folder, behave: Any) -> None:
+    with behaving("hook", behave), pytest.raises(TransactionBroken, match="The hook 'note_taking' of 'folders.take'"):
+        fire(folder, "take", actor=SYSTEM)
+
+    assert (folder.status, folder.lifecycle_version) == columns(folder) == ("shelf", 1)
+    assert entries() == ["$create"]
+    assert not EffectRun.objects.exists()
+
+
+@pytest.mark.row("A1")
+def test_a_hook_that_fenced_its_database_error_off_is_no_error(folder: Folder) -> None:
+    with behaving("hook", swallows_in_a_savepoint):
+        fire(folder, "take", actor=SYSTEM)
+
+    assert columns(folder) == ("desk", 2)
+
+
+@pytest.mark.row("A1")
+def test_a_hook_of_a_creation_that_swallowed_a_database_error_leaves_no_record() -> None:
+    folder = Folder(slug="b")
+    with behaving("hook of a creation", swallows), pytest.raises(TransactionBroken):
+        create(folder, actor=SYSTEM)
+
+    assert (folder._state.adding, Folder.objects.exists(), entries()) == (True, False, [])
+
+
+@pytest.mark.row("A1")
+def test_one_record_whose_hook_swallowed_a_database_error_keeps_no_other_of_its_batch(folder: Folder) -> None:
+    create(Folder(slug="b"), actor=SYSTEM)
+
+    def behave(ctx: Any) -> None:
+        if ctx.record.pk == "a":
+            swallows(ctx)
+
+    with behaving("hook", behave):
+        report = fire_many(Folder.objects.all(), "take", actor=SYSTEM)
+
+    assert [one.record.pk for one in report.fired] == ["b"]
+    assert [(one.record_id, type(one.error)) for one in report.refused] == [("a", TransactionBroken)]
+    assert columns(folder) == ("shelf", 1)
+
+
+@pytest.mark.row("A1")
+def test_a_follow_up_whose_hook_swallowed_a_database_error_waits_with_its_reason(folder: Folder) -> None:
+    fire(folder, "take", actor=SYSTEM)
+
+    with behaving("hook of a follow-up", swallows):
+        drain()
+
+    run = EffectRun.objects.get()
+    assert (run.status, run.follow_up, columns(folder)) == ("succeeded", "pending", ("desk", 2))
+    assert "caught a database error" in run.follow_up_error
+    with travel(minutes=30):
+        tick()
+    assert (EffectRun.objects.get().follow_up, columns(folder)) == ("applied", ("filed", 3))
+
+
+@pytest.mark.row("A1")
+def test_a_timeout_whose_hook_swallowed_a_database_error_is_held_with_its_reason(folder: Folder) -> None:
+    fire(folder, "take", actor=SYSTEM)
+    EffectRun.objects.all().delete()
+
+    with travel(hours=2), behaving("hook of a timeout", swallows):
+        tick()
+
+    assert columns(folder) == ("desk", 2)
+    with travel(hours=4):
+        tick()
+    assert columns(folder) == ("shelf", 3)
+
+
+# ---------------------------------------------------------------------------------------------- failing callbacks
+
+
+def by_fire(folder: Folder) -> None:
+    fire(folder, "take", actor=SYSTEM)
+
+
+def by_fire_many(folder: Folder) -> None:
+    fire_many([folder], "take", actor=SYSTEM)
+
+
+def by_afire(folder: Folder) -> None:
+    async_to_sync(afire)(folder, "take", actor=SYSTEM)
+
+
+@pytest.mark.row("A2")
+@pytest.mark.parametrize("verb", [by_fire, by_fire_many, by_afire])
+def test_a_committed_firing_is_not_done_again_because_a_callback_failed(
+    folder: Folder, verb: Callable[[Folder], None]
+) -> None:
+    with behaving("hook", registers_a_callback_that_fails), pytest.raises(CallbackFailed):
+        verb(folder)
+
+    assert entries() == ["$create", "take"]
+    assert EffectRun.objects.count() == 1
+    assert (folder.status, folder.lifecycle_version) == columns(folder) == ("desk", 2)
+
+
+@pytest.mark.row("A2")
+@pytest.mark.parametrize("request_id", [None, "key"])
+def test_a_committed_creation_is_not_done_again_because_a_callback_failed(request_id: str | None) -> None:
+    folder = Folder(slug="b")
+    with behaving("hook of a creation", registers_a_callback_that_fails), pytest.raises(CallbackFailed):
+        create(folder, actor=SYSTEM, request_id=request_id)
+
+    assert entries() == ["$create"]
+    assert (folder._state.adding, folder.pk, folder.lifecycle_version) == (False, "b", 1)
+
+
+@pytest.mark.row("A2")
+def test_a_follow_up_is_applied_once_although_a_callback_fails(folder: Folder) -> None:
+    fire(folder, "take", actor=SYSTEM)
+
+    with behaving("hook of a follow-up", registers_a_callback_that_fails):
+        report = drain()
+
+    run = EffectRun.objects.get()
+    assert (report.done, run.status, run.follow_up, columns(folder)) == (1, "succeeded", "applied", ("filed", 3))
+    assert entries() == ["$create", "take", "file"]
+
+
+@pytest.mark.row("A2")
+def test_a_firing_that_was_not_committed_leaves_the_instance_as_it_was(folder: Folder) -> None:
+    with behaving("hook", raises), pytest.raises(ValueError, match="a bug"):
+        fire(folder, "take", actor=SYSTEM)
+
+    assert (folder.status, folder.lifecycle_version) == columns(folder) == ("shelf", 1)
+
+
+# ---------------------------------------------------------------------------------------------- announcements
+
+
+@pytest.fixture
+def heard() -> Any:
+    told: list[tuple[str, str]] = []
+
+    def listen(signal: Any, transition: str, record: Any, **_: Any) -> None:
+        told.append((record.pk, transition))
+
+    for signal in (transition_committed, state_entered):
+        signal.connect(listen)
+    yield told
+    for signal in (transition_committed, state_entered):
+        signal.disconnect(listen)
+
+
+@pytest.mark.row("A7")
+def test_what_a_savepoint_of_the_callers_own_took_back_is_not_announced(folder: Folder, heard: Any) -> None:
+    other = create(Folder(slug="b"), actor=SYSTEM)
+    heard.clear()
+
+    with transaction.atomic():
+        savepoint = transaction.savepoint()
+        fire(folder, "take", actor=SYSTEM)
+        create(Folder(slug="c"), actor=SYSTEM)
+        fire_many([Folder.objects.get(pk="b")], "take", actor=SYSTEM)
+        transaction.savepoint_rollback(savepoint)
+        fire(other, "take", actor=SYSTEM)
+
+    assert heard == [("b", "take"), ("b", "take")]
+    assert columns(folder) == ("shelf", 1)
+
+
+@pytest.mark.row("A7")
+def test_to_look_whether_it_stands_costs_one_statement_for_all_of_a_transaction(
+    folder: Folder, heard: Any, django_assert_num_queries: Any
+) -> None:
+    others = [create(Folder(slug=slug), actor=SYSTEM) for slug in "bcd"]
+    heard.clear()
+
+    with transaction.atomic():
+        for one in (folder, *others):
+            fire(one, "take", actor=SYSTEM)
+        callbacks, connection.run_on_commit = connection.run_on_commit, []
+    with django_assert_num_queries(1):
+        for _, callback, _ in callbacks:
+            callback()
+
+    assert len(heard) == 8

@@ -1,0 +1,76 @@
+"""Whose row, on which database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle import SYSTEM
+from lifecycle.models import TransitionLog
+from lifecycle.runtime import create, fire, fire_many
+from tests.cases.models.folders import Folder
+
+ALIASES = ("default", "other")
+
+
+@pytest.fixture
+def twins(other: str) -> dict[str, Folder]:
+    """Two rows of one key, each on its own database."""
+    return {using: create(Folder(slug="a", title=using), actor=SYSTEM, using=using) for using in ALIASES}
+
+
+def states() -> dict[str, str]:
+    return {using: Folder.objects.using(using).get(pk="a").status for using in ALIASES}
+
+
+GIVEN = {
+    "a queryset": lambda using: Folder.objects.using(using).filter(title=using),
+    "a slice": lambda using: Folder.objects.using(using).order_by("title")[:1],
+    "instances": lambda using: [Folder.objects.using(using).get(pk="a")],
+    "a generator": lambda using: (row for row in Folder.objects.using(using).all()),
+}
+
+
+@pytest.mark.row("B1")
+@pytest.mark.parametrize("using", ALIASES)
+@pytest.mark.parametrize("given", GIVEN)
+def test_a_batch_fires_the_rows_of_the_database_they_are_from(twins: Any, using: str, given: str) -> None:
+    report = fire_many(GIVEN[given](using), "take", actor=SYSTEM)
+
+    elsewhere = next(alias for alias in ALIASES if alias != using)
+    assert states() == {using: "desk", elsewhere: "shelf"}
+    assert [(one.record._state.db, one.entry.version) for one in report.fired if one.entry] == [(using, 2)]
+    assert TransitionLog.objects.using(elsewhere).count() == 1
+
+
+@pytest.mark.row("B1")
+def test_instances_of_two_databases_are_each_fired_on_their_own(twins: dict[str, Folder]) -> None:
+    report = fire_many(list(twins.values()), "take", actor=SYSTEM)
+
+    assert len(report.fired) == 2
+    assert states() == {"default": "desk", "other": "desk"}
+    assert [folder.status for folder in twins.values()] == ["desk", "desk"]
+
+
+@pytest.mark.row("B1")
+def test_every_verb_of_a_record_stays_on_its_database(twins: dict[str, Folder]) -> None:
+    folder = twins["other"]
+
+    fire(folder, "take", actor=SYSTEM)
+
+    assert states() == {"default": "shelf", "other": "desk"}
+    assert folder.lifecycle.can("put_back", actor=SYSTEM).allowed
+    assert [entry.transition for entry in folder.lifecycle.history] == ["$create", "take"]
+    assert [run.effect for run in folder.lifecycle.runs] == ["scan"]
+    assert folder.lifecycle.view(actor=SYSTEM).version == 2
+    assert list(twins["default"].lifecycle.runs) == []
+
+
+@pytest.mark.row("K7")
+def test_a_creation_looks_for_uniqueness_where_the_record_will_be(other: str) -> None:
+    create(Folder(slug="a"), actor=SYSTEM)
+
+    create(Folder(slug="a"), actor=SYSTEM, using=other)
+
+    assert [Folder.objects.using(using).count() for using in ALIASES] == [1, 1]
