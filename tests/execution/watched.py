@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from lifecycle import registry
 from lifecycle.execution import watchdog
+from lifecycle.execution.drain import drain
 
 LIMIT = 20.0  # seconds; reaching it means that something hangs
 
@@ -47,5 +50,43 @@ def own_watchdog(monkeypatch: pytest.MonkeyPatch) -> Iterator[watchdog.Watchdog]
     yield mine
     thread = mine._thread
     if thread is not None:
+        thread.join(LIMIT)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def inside(behave: dict[str, Any], effect: str) -> Iterator[threading.Event]:
+    """While open, a drain in another thread is inside this effect, unless somebody sets the event."""
+    release, entered = threading.Event(), threading.Event()
+
+    def wait(ctx: Any) -> dict[str, Any]:
+        entered.set()
+        assert release.wait(LIMIT)
+        return {"label": "L"}
+
+    behave[effect] = wait
+    with drained():
+        assert entered.wait(LIMIT)
+        try:
+            yield release
+        finally:
+            release.set()
+
+
+@contextmanager
+def drained() -> Iterator[None]:
+    """While open, another thread does one run; when left, it has done it."""
+
+    def work() -> None:
+        try:
+            drain(runs=1)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
         thread.join(LIMIT)
         assert not thread.is_alive()
