@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import logging
 import os
 import secrets
@@ -97,8 +98,12 @@ class _Drain:
         self.between = between
         self.claims = claims.for_alias(using)
         self.watermark = Watermark()
+        self.worker = f"{worker_id()}:{next(_drains)}"
         self.broken = 0
         self.asked = False  # whether the current run's finish claims the next in the same breath
+        self.asked_on: object = None  # the connection that was asked
+        self.unsure = False  # whether a claim's answer was lost: then a run may be ours without our knowing
+        self.begun: set[tuple[int, int]] = set()  # runs that were begun and not reported
 
     def run(self) -> bool:
         """Drains; answers whether more is due."""
@@ -106,6 +111,7 @@ class _Drain:
         while True:
             if held is None:
                 if self.budget.spent:
+                    self._release_unanswered()
                     return self._more()
                 held = self._claim()
                 if held is None:
@@ -131,12 +137,16 @@ class _Drain:
         try:
             following = attempts.perform(held, self.using, self._wanted, watch)
         except LeaseLost as error:
+            self.begun.add(held.proof)
             log.info("%s", error)
         except Exception as error:
+            self.begun.add(held.proof)
             if connections[self.using].in_atomic_block and isinstance(error, connecting.BROKEN):
                 raise
             log.exception("%s could not be reported; its lease will end.", held)
             self._cannot_go_on(error)
+        if self.asked and connections[self.using].connection is not self.asked_on:
+            self.unsure = True
         if following is not None:
             self.watermark.seen(following)
             return following
@@ -150,18 +160,21 @@ class _Drain:
         """The next run as it is asked for right before the current one is finished."""
         if self.budget.spent:
             return None
-        self.asked = True
-        return Wanted(queue=self.queue, worker=worker_id(), watermark=self.watermark.value())
+        self.asked, self.asked_on = True, connections[self.using].connection
+        return Wanted(queue=self.queue, worker=self.worker, watermark=self.watermark.value())
 
     def _claim(self) -> ClaimedRun | None:
         """Claims; None when nothing is due, or (``broken``) when the database does not answer."""
         try:
+            held = self._unanswered()
             watermark = self.watermark.value()
-            held = self.claims.claim(Wanted(queue=self.queue, worker=worker_id(), watermark=watermark))
+            if held is None:
+                held = self.claims.claim(Wanted(queue=self.queue, worker=self.worker, watermark=watermark))
             if held is None and watermark is not None:
                 self.watermark.drop()
-                held = self.claims.claim(Wanted(queue=self.queue, worker=worker_id()))
+                held = self.claims.claim(Wanted(queue=self.queue, worker=self.worker))
         except connecting.BROKEN as error:
+            self.unsure = True
             if connections[self.using].in_atomic_block:
                 raise
             log.warning("The database '%s' does not answer: %s", self.using, error)
@@ -171,6 +184,24 @@ class _Drain:
         if held is not None:
             self.watermark.seen(held)
         return held
+
+    def _unanswered(self) -> ClaimedRun | None:
+        """The run that an earlier claim took, if its answer was lost: it is ours and was not begun."""
+        if not self.unsure:
+            return None
+        found = claims.held_by(self.worker, self.begun, self.using)
+        kept = self.claims.renew([held.proof for held in found])
+        mine = [held for held in found if held.id in kept]
+        self.unsure = len(mine) > 1
+        return mine[0] if mine else None
+
+    def _release_unanswered(self) -> None:
+        """Gives back what was claimed without our knowing, when nothing more is begun."""
+        try:
+            while (held := self._unanswered()) is not None:
+                self.claims.release(held)
+        except connecting.BROKEN:
+            connecting.discard(self.using)
 
     def _release(self, held: ClaimedRun) -> None:
         try:
@@ -226,10 +257,13 @@ class Watermark:
 
 
 _worker: str | None = None
+_drains = itertools.count(1)
 
 
 def worker_id() -> str:
-    """Who claims: host, process, and a number that tells two processes of one name apart. For people only."""
+    """The process that claims: host, number, and what tells two of one name apart. Each drain in it has its own number
+    behind that, so that it finds what it holds.
+    """
     global _worker  # noqa: PLW0603 one name per process, forgotten after a fork
     if _worker is None:
         _worker = f"{socket.gethostname()[:100]}:{os.getpid()}:{secrets.token_hex(4)}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from lifecycle import SYSTEM
 from lifecycle.exceptions import TransactionBroken
@@ -27,6 +28,7 @@ from tests.cases.misbehaving import (
     swallows_in_a_savepoint,
 )
 from tests.cases.models.folders import Folder
+from tests.desk.models import Parcel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -230,3 +232,47 @@ def test_to_look_whether_it_stands_costs_one_statement_for_all_of_a_transaction(
             callback()
 
     assert len(heard) == 8
+
+
+# ---------------------------------------------------------------------------------------------- lost answers
+
+
+@contextmanager
+def losing_the_answer(beginning: str, nth: int) -> Iterator[list[str]]:
+    """The connection breaks after the server has done the nth statement that begins so, before its answer is here."""
+    done: list[str] = []
+
+    def send(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        answer = execute(sql, params, many, context)
+        if sql.lstrip().startswith(beginning) and "'running', fence" in sql:
+            done.append(sql)
+            if len(done) == nth:
+                if connection.vendor == "sqlite":
+                    context["cursor"].fetchall()  # the statement is complete, and committed, once its last row is read
+                context["connection"].close()
+                raise OperationalError("server closed the connection unexpectedly")
+        return answer
+
+    with connection.execute_wrapper(send):
+        yield done
+
+
+@pytest.mark.row("A6")
+@pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("budget", [None, 1, 2])
+def test_a_run_whose_claim_was_answered_to_nobody_is_begun_all_the_same_or_given_back(
+    nth: int, budget: int | None
+) -> None:
+    for _ in range(3):
+        fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)
+    beginning = "UPDATE" if connection.vendor in ("sqlite", "mysql") else "WITH"
+
+    with losing_the_answer(beginning, nth) as done:
+        drain(runs=budget)
+
+    if budget is None:
+        assert len(done) >= nth, "the answer was lost"
+    runs = list(EffectRun.objects.values_list("status", "crashes", "attempts"))
+    assert sorted(runs) == sorted([("succeeded", 0, 1)] * (budget or 3) + [("queued", 0, 0)] * (3 - (budget or 3))), (
+        "none is left to the end of its lease"
+    )

@@ -11,8 +11,9 @@ from lifecycle.store.claims.contract import ClaimedRun, Claims, Wanted
 from lifecycle.store.claims.mysql import MySQLClaims
 from lifecycle.store.claims.postgresql import PostgreSQLClaims
 from lifecycle.store.claims.sqlite import SQLiteClaims
+from lifecycle.store.claims.unanswered import held_by
 
-__all__ = ["ClaimedRun", "Claims", "Wanted", "for_alias"]
+__all__ = ["ClaimedRun", "Claims", "Wanted", "for_alias", "held_by"]
 
 _BY_VENDOR: dict[str, Callable[[str], Claims]] = {
     "postgresql": PostgreSQLClaims,
