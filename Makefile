@@ -26,7 +26,7 @@ demo: $(STAMP) ## run the example: web pages and a worker; Ctrl-C stops everythi
 demo-check: $(STAMP) ## start the example and drive its acceptance table over HTTP
 	@$(RUN) manage.py demo --check --port 0 $(ARGS)
 
-test: $(STAMP) ## the whole suite, on SQLite and PostgreSQL side by side (ARGS go to pytest)
+test: $(STAMP) ## the whole suite: SQLite, PostgreSQL and the running example side by side (ARGS go to pytest)
 	@$(RUN) -m tests -q $(ARGS)
 
 check: $(STAMP) ## formatting, lint, types, import floors, migrations, system checks, docs

@@ -1,4 +1,4 @@
-"""The whole suite, on SQLite and on PostgreSQL side by side. Arguments go to pytest."""
+"""The whole suite: on SQLite, on PostgreSQL and at the running example, side by side. Arguments go to pytest."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests import servers
@@ -19,6 +20,22 @@ NOTHING_COLLECTED = 5
 AT_THE_TERMINAL = {"--pdb", "--trace", "-s", "--capture=no"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What one pytest runs: see `PASS` in tests/conftest.py."""
+
+    name: str
+    title: str
+    database: str
+
+
+PARTS = [
+    Part(name="first", title="the suite on SQLite", database="sqlite"),
+    Part(name="later", title="the suite on PostgreSQL", database="postgres"),
+    Part(name="example", title="the running example", database="sqlite"),
+]
+
+
 def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with servers.found() as found:
@@ -26,10 +43,8 @@ def main(arguments: list[str]) -> int:
         if found.missing and servers.required():
             return 1
         signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C reaches the passes too, and is theirs to answer
-        databases = ["sqlite"] if "postgres" in found.missing else ["sqlite", "postgres"]
-        if AT_THE_TERMINAL & set(arguments):
-            return verdict(in_turn(databases, found, arguments))
-        return verdict(side_by_side(databases, found, arguments))
+        way = in_turn if AT_THE_TERMINAL & set(arguments) else side_by_side
+        return verdict(way([part for part in PARTS if part.database not in found.missing], found, arguments))
 
 
 def announce(found: servers.Servers) -> None:
@@ -42,35 +57,23 @@ def announce(found: servers.Servers) -> None:
         print(f"servers: no {what}", flush=True)
 
 
-def side_by_side(databases: list[str], found: servers.Servers, arguments: list[str]) -> list[int]:
+def side_by_side(parts: list[Part], found: servers.Servers, arguments: list[str]) -> list[int]:
     """All at once. The first one is seen at work; what the others say is kept, and shown when it is their turn."""
     with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lifecycle-suite-")))
         passes = []
-        for number, database in enumerate(databases):
-            kept = None
-            if number:
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lifecycle-suite-"))
-                kept = Path(folder) / database
-            environment = environment_of(database, databases, found)
-            passes.append(stack.enter_context(Pass(database, environment, arguments, kept)))
+        for part in parts:
+            kept = folder / part.name if passes else None
+            passes.append(stack.enter_context(Pass(part, found, arguments, kept)))
         return [one.finish() for one in passes]
 
 
-def in_turn(databases: list[str], found: servers.Servers, arguments: list[str]) -> list[int]:
+def in_turn(parts: list[Part], found: servers.Servers, arguments: list[str]) -> list[int]:
     codes = []
-    for database in databases:
-        with Pass(database, environment_of(database, databases, found), arguments, None) as one:
+    for part in parts:
+        with Pass(part, found, arguments, None) as one:
             codes.append(one.finish())
     return codes
-
-
-def environment_of(database: str, databases: list[str], found: servers.Servers) -> dict[str, str]:
-    only = len(databases) == 1
-    return found.environment | {
-        "LIFECYCLE_TEST_DATABASE": database,
-        "LIFECYCLE_TEST_PASS": "only" if only else "first" if database == databases[0] else "later",
-        "LIFECYCLE_TEST_SUFFIX": os.environ.get("LIFECYCLE_TEST_SUFFIX") or checkout(),
-    }
 
 
 def checkout() -> str:
@@ -79,19 +82,25 @@ def checkout() -> str:
 
 
 class Pass(contextlib.AbstractContextManager["Pass"]):
-    """One pytest on one database, in a process of its own that ends with the block."""
+    """One pytest in a process of its own that ends with the block."""
 
-    def __init__(self, database: str, environment: dict[str, str], arguments: list[str], kept: Path | None) -> None:
-        self.database = database
+    def __init__(self, part: Part, found: servers.Servers, arguments: list[str], kept: Path | None) -> None:
+        self.title = part.title
         self.kept = kept
-        command = [sys.executable, "-m", "pytest", "-o", f"cache_dir=.pytest_cache/{database}"]
+        # Each has a cache of its own: with --lf each runs again what failed in it.
+        command = [sys.executable, "-m", "pytest", "-o", f"cache_dir=.pytest_cache/{part.name}"]
         if kept is not None and sys.stdout.isatty():
             command.append("--color=yes")
+        environment = {
+            "LIFECYCLE_TEST_DATABASE": part.database,
+            "LIFECYCLE_TEST_PASS": part.name,
+            "LIFECYCLE_TEST_SUFFIX": os.environ.get("LIFECYCLE_TEST_SUFFIX") or checkout(),
+        }
         with kept.open("wb") if kept else contextlib.nullcontext() as output:
             self._child = subprocess.Popen(
                 [*command, *arguments],
                 cwd=servers.ROOT,
-                env={**os.environ, **environment},
+                env={**os.environ, **found.environment, **environment},
                 stdin=subprocess.DEVNULL if kept else None,
                 stdout=output,
                 stderr=subprocess.STDOUT if kept else None,
@@ -99,7 +108,7 @@ class Pass(contextlib.AbstractContextManager["Pass"]):
 
     def finish(self) -> int:
         """Shows what it has said and what it says until its end; answers its exit code."""
-        print(f"\n== the suite on {self.database} ==", flush=True)
+        print(f"\n== {self.title} ==", flush=True)
         if self.kept is None:
             return self._child.wait()
         with self.kept.open("rb") as said:

@@ -16,7 +16,11 @@ pytest_plugins = ["lifecycle.testing.plugin", "tests.execution.watched"]
 HERE = Path(__file__).parent
 # These look at the tree, not at a database.
 ONCE = ("house", "docs")
+# These watch the running example, which brings its own databases, and wait most of the time: a pass of their own.
+EXAMPLE = ("acceptance", "browser/shop")
 WANTED = {"sqlite": "sqlite", "postgres": "postgres"}
+# Which of the passes that tests/__main__.py starts side by side this is; on its own a pytest runs everything.
+PASS = os.environ.get("LIFECYCLE_TEST_PASS", "only")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,22 +28,46 @@ def pytest_configure(config: pytest.Config) -> None:
     other_database.install()
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """What another pass runs is not even imported."""
+    if not collection_path.is_relative_to(HERE) or collection_path == HERE:
+        return None
+    here = collection_path.relative_to(HERE)
+    leads_to_the_example = any((HERE / name).is_relative_to(collection_path) for name in EXAMPLE)
+    if PASS == "only" or (leads_to_the_example and not stands_in(here, EXAMPLE)):
+        return None
+    return not belongs(here, once=stands_in(here, ONCE)) or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`once` tests belong to the first pass; tests for one database are skipped on the other."""
+    """What another pass runs is left out; tests for one database are skipped on the other."""
     database = os.environ.get("LIFECYCLE_TEST_DATABASE", "sqlite")
-    later = os.environ.get("LIFECYCLE_TEST_PASS") == "later"
     kept, left_out = [], []
     for item in items:
-        folder = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
-        if folder in ONCE:
+        here = item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else Path()
+        if stands_in(here, ONCE) or stands_in(here, EXAMPLE):
             item.add_marker("once")
         for marker, wanted in WANTED.items():
             if item.get_closest_marker(marker) and database != wanted:
                 item.add_marker(pytest.mark.skip(reason=f"runs with LIFECYCLE_TEST_DATABASE={wanted}"))
-        (left_out if later and item.get_closest_marker("once") else kept).append(item)
+        once = item.get_closest_marker("once") is not None
+        (kept if belongs(here, once=once) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+def belongs(here: Path, *, once: bool) -> bool:
+    """Whether this pass runs what stands here."""
+    if PASS == "only":
+        return True
+    if stands_in(here, EXAMPLE) or PASS == "example":
+        return PASS == "example" and stands_in(here, EXAMPLE)
+    return PASS == "first" or not once
+
+
+def stands_in(here: Path, folders: tuple[str, ...]) -> bool:
+    return any(here.is_relative_to(folder) for folder in folders)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

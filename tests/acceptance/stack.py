@@ -22,6 +22,7 @@ class Demo:
 
     def __init__(self, *arguments: str, mark: str, **environment: str) -> None:
         self.mark = f"{mark}-{os.getpid()}"
+        self.form = environment.get("LIFECYCLE_STACK", "sqlite")
         self.lines: list[str] = []
         # The demo chooses its own database and broker: those of the suite are not its business.
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("EXAMPLE_", "LIFECYCLE_"))}

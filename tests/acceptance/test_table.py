@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-
 import pytest
 
 from example_project.acceptance import ROWS, Row
+from tests import servers
+from tests.acceptance.conftest import FORMS
 from tests.acceptance.stack import Demo
 from tests.conftest import needed
-from tests.servers import REDIS_HINT
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(300)]
 
 
-@pytest.fixture(scope="module")
-def checked() -> Iterator[Demo]:
+@pytest.fixture(scope="module", params=FORMS)
+def checked(request: pytest.FixtureRequest, checks: dict[str, Demo]) -> Demo:
     """One check of the whole table: on SQLite and files, or on PostgreSQL and a Redis of its own."""
-    second = os.environ.get("LIFECYCLE_TEST_DATABASE", "sqlite") == "postgres"
-    demo = Demo("--check", "--port", "0", mark="check", LIFECYCLE_STACK="postgres" if second else "sqlite")
-    try:
-        demo.ends(280)
-        yield demo
-    finally:
-        demo.close()
+    if request.param not in checks:
+        needed("PostgreSQL", "", servers.POSTGRES_HINT)
+    demo = checks[request.param]
+    demo.ends(280)
+    return demo
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_the_row_holds(checked: Demo, row: Row) -> None:
     (line,) = [line for line in checked.lines if f" {row.do}: " in line] or [str(checked)]
     if line.startswith("demo   | skipped") and row.needs_redis:
-        if os.environ.get("LIFECYCLE_TEST_DATABASE") == "postgres":
-            needed("Redis", "", REDIS_HINT)
+        if checked.form == "postgres":
+            needed("Redis", "", servers.REDIS_HINT)
         pytest.skip("runs in the second form, on PostgreSQL and Redis")
     assert line.startswith("demo   | ok "), str(checked)
 

@@ -58,14 +58,36 @@ def test_the_suite_fails_with_its_first_failed_pass_and_when_nothing_ran(codes: 
 
 @pytest.mark.parametrize("way", [suite.side_by_side, suite.in_turn])
 def test_what_a_pass_says_stands_whole_under_its_database(way: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    assert way(["sqlite", "postgres"], servers.Servers(), ["--version"]) == [0, 0]
+    assert way(suite.PARTS, servers.Servers(), ["--version"]) == [0, 0, 0]
     version = f"pytest {pytest.__version__}"
     said = [line for line in capfd.readouterr().out.splitlines() if line]
-    assert said == ["== the suite on sqlite ==", version, "== the suite on postgres ==", version]
+    titles = ["== the suite on SQLite ==", "== the suite on PostgreSQL ==", "== the running example =="]
+    assert said == [line for title in titles for line in (title, version)]
+
+
+@pytest.mark.parametrize(
+    ("place", "once", "passes"),
+    [
+        ("runtime/test_firing.py", False, ["first", "later"]),
+        ("drawing/test_svg.py", True, ["first"]),
+        ("browser/test_admin.py", False, ["first", "later"]),
+        ("browser/shop/test_table.py", True, ["example"]),
+        ("acceptance/test_demo.py", True, ["example"]),
+    ],
+)
+def test_everything_is_run_by_some_pass(
+    place: str, once: bool, passes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for part in suite.PARTS:
+        monkeypatch.setattr(conftest, "PASS", part.name)
+        if conftest.belongs(Path(place), once=once):
+            found.append(part.name)
+    assert found == passes
 
 
 def test_a_pass_that_nobody_waits_for_any_more_is_ended() -> None:
-    with suite.Pass("sqlite", {}, ["--fixtures"], None) as one:
+    with suite.Pass(suite.PARTS[0], servers.Servers(), ["--fixtures"], None) as one:
         pass
     assert one._child.returncode is not None
 

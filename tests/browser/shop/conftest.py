@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import servers
 from tests.browser.shop.stage import Stage
 from tests.conftest import needed
 
@@ -31,9 +32,9 @@ OPTIONS = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Debian's chromium; one per module, because its loop must not run under tests that use the database."""
+    """Debian's chromium; not for the session, because its loop must not run under tests that use the database."""
     needed("chromium", CHROMIUM, HINT)
     from playwright.sync_api import sync_playwright
 
@@ -43,14 +44,21 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stage() -> Iterator[Stage]:
-    """The example with a real worker: on SQLite and files, or on PostgreSQL and a Redis of its own."""
+    """The example with a real worker, on SQLite and files."""
     needed("chromium", CHROMIUM, HINT)
-    second = os.environ.get("LIFECYCLE_TEST_DATABASE", "sqlite") == "postgres"
-    running = Stage(LIFECYCLE_STACK="postgres" if second else "sqlite")
-    yield running
-    running.close()
+    with Stage(LIFECYCLE_STACK="sqlite") as running:
+        yield running
+
+
+@pytest.fixture
+def stage_on_redis() -> Iterator[Stage]:
+    """The example in its second form, on PostgreSQL and a Redis of its own."""
+    needed("chromium", CHROMIUM, HINT)
+    needed("PostgreSQL", servers.postgres_version(), servers.POSTGRES_HINT)
+    with Stage(LIFECYCLE_STACK="postgres") as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -76,26 +84,40 @@ def no_page_complains(problems: list[str]) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
+def comes(chromium: Browser, stage: Stage, problems: list[str]) -> Iterator[Callable[..., Person]]:
+    """Lets somebody come who stays until the module's last test."""
+    with people(chromium, stage, problems) as one_comes:
+        yield one_comes
+
+
+@pytest.fixture
 def person(chromium: Browser, stage: Stage, problems: list[str]) -> Iterator[Callable[..., Person]]:
-    """Somebody who is logged in; options are the browser's (language, theme, size)."""
+    """Lets somebody come who leaves after the test: a page that stays open goes on refreshing itself."""
+    with people(chromium, stage, problems) as one_comes:
+        yield one_comes
+
+
+@contextmanager
+def people(chromium: Browser, stage: Stage, problems: list[str]) -> Iterator[Callable[..., Person]]:
+    """Those who come are logged in; options are the browser's (language, theme, size)."""
     from tests.browser.shop.people import Person
 
-    people: list[Person] = []
+    here: list[Person] = []
 
-    def comes(name: str = "admin", **options: Any) -> Person:
-        people.append(Person(chromium, stage.url, problems, **options))
-        return people[-1].log_in(name)
+    def one_comes(name: str = "admin", at: Stage = stage, **options: Any) -> Person:
+        here.append(Person(chromium, at.url, problems, **options))
+        return here[-1].log_in(name)
 
-    yield comes
-    for one in people:
+    yield one_comes
+    for one in here:
         one.close()
 
 
 @pytest.fixture(scope="module")
-def admin(person: Callable[..., Person]) -> Person:
-    return person("admin")
+def admin(comes: Callable[..., Person]) -> Person:
+    return comes("admin")
 
 
 @pytest.fixture(scope="module")
-def clerk(person: Callable[..., Person]) -> Person:
-    return person("clerk")
+def clerk(comes: Callable[..., Person]) -> Person:
+    return comes("clerk")

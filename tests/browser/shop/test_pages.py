@@ -11,9 +11,8 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from tests.browser.shop.people import Person
-from tests.browser.shop.test_table import on_files
 
-pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(300), on_files]
+pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(300)]
 
 LOOKS = (Path(__file__).parent / "looks.js").read_text()
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
 import time
 from collections.abc import Callable
@@ -15,8 +14,6 @@ from playwright.sync_api import expect
 from tests.browser.shop.people import Person, Provider
 from tests.browser.shop.stage import Stage
 
-SECOND = os.environ.get("LIFECYCLE_TEST_DATABASE", "sqlite") == "postgres"
-on_files = pytest.mark.skipif(SECOND, reason="runs in the first form, on SQLite and files")
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(300)]
 
 SHIPPED = ["Created", "Pay", "Checkout created", "Payment succeeded", "Ship"]
@@ -43,7 +40,6 @@ def begun(admin: Person) -> Begun:
     return Begun(two_checkouts_fail=two, three_checkouts_fail=three, three_refunds_fail=refunds)
 
 
-@on_files
 def test_pay_pay_in_the_sandbox_ship(begun: Begun, admin: Person) -> None:
     admin.paid()
     admin.ship("DHL", "00340434161094021501")
@@ -54,7 +50,6 @@ def test_pay_pay_in_the_sandbox_ship(begun: Begun, admin: Person) -> None:
     admin.sees_in("head", "Nothing is owed, nothing can be done")
 
 
-@on_files
 def test_the_third_attempt_succeeds(begun: Begun, admin: Person) -> None:
     admin.look_at(begun.two_checkouts_fail)
     admin.sees("Awaiting payment", 30)
@@ -64,7 +59,6 @@ def test_the_third_attempt_succeeds(begun: Begun, admin: Person) -> None:
     assert admin.page.locator("#work .lc-pip-bad").count() == 2
 
 
-@on_files
 def test_checkouts_that_fail_three_times_can_be_paid_again(begun: Begun, admin: Person, provider: Provider) -> None:
     order = begun.three_checkouts_fail
     admin.look_at(order)
@@ -78,7 +72,6 @@ def test_checkouts_that_fail_three_times_can_be_paid_again(begun: Begun, admin: 
     assert [session["idempotency_key"] for session in provider.sessions(order)] == [f"order-checkout:{order}:2"]
 
 
-@on_files
 def test_a_refund_that_fails_three_times_is_retried_by_a_person(
     begun: Begun, admin: Person, provider: Provider
 ) -> None:
@@ -91,7 +84,6 @@ def test_a_refund_that_fails_three_times_is_retried_by_a_person(
     assert len(provider.refunds(order)) == 1
 
 
-@on_files
 def test_an_unpaid_order_expires_and_its_session_cannot_be_paid(stage: Stage, admin: Person) -> None:
     admin.awaiting()
     expect(admin.page.locator(".lc-left")).to_have_text(re.compile(r"^2:5\d$"))
@@ -105,7 +97,6 @@ def test_an_unpaid_order_expires_and_its_session_cannot_be_paid(stage: Stage, ad
     admin.sees("Cancelled")
 
 
-@on_files
 def test_after_a_decline_one_pays_again_in_another_session(admin: Person) -> None:
     admin.awaiting()
     first = admin.session()
@@ -119,7 +110,6 @@ def test_after_a_decline_one_pays_again_in_another_session(admin: Person) -> Non
     admin.sees("Paid")
 
 
-@on_files
 def test_money_that_comes_after_the_cancelling_goes_back(admin: Person, provider: Provider) -> None:
     order = admin.awaiting()
     admin.provider("hold")
@@ -135,7 +125,6 @@ def test_money_that_comes_after_the_cancelling_goes_back(admin: Person, provider
     assert len(provider.refunds(order)) == 1
 
 
-@on_files
 def test_an_event_that_is_delivered_twice_changes_nothing(admin: Person) -> None:
     admin.paid()
     before = admin.story()
@@ -144,7 +133,6 @@ def test_an_event_that_is_delivered_twice_changes_nothing(admin: Person) -> None
     assert admin.story() == before
 
 
-@on_files
 def test_a_payment_before_the_checkout_is_recorded_counts(admin: Person, provider: Provider) -> None:
     order = admin.new_order()
     provider.latency(3)
@@ -161,7 +149,6 @@ def test_a_payment_before_the_checkout_is_recorded_counts(admin: Person, provide
     assert "Checkout created" not in admin.story()
 
 
-@on_files
 def test_events_that_fit_nowhere_are_ignored_with_the_reason(admin: Person, provider: Provider) -> None:
     order = admin.new_order()
     answer = provider.declines(order).json()
@@ -173,7 +160,6 @@ def test_events_that_fit_nowhere_are_ignored_with_the_reason(admin: Person, prov
     assert admin.story() == ["Created"]
 
 
-@on_files
 def test_forged_stale_and_repeated_events_change_nothing(admin: Person, provider: Provider) -> None:
     order = admin.awaiting()
     wrong = "whsec_" + base64.b64encode(b"somebody else's secret").decode()
@@ -189,7 +175,6 @@ def test_forged_stale_and_repeated_events_change_nothing(admin: Person, provider
     assert admin.story() == story
 
 
-@on_files
 def test_a_wrong_amount_is_given_back_in_full(admin: Person, provider: Provider) -> None:
     order = admin.awaiting()
     admin.page.get_by_text("Pay another amount…").click()
@@ -202,7 +187,6 @@ def test_a_wrong_amount_is_given_back_in_full(admin: Person, provider: Provider)
     assert [refund["amount_cents"] for refund in provider.refunds(order)] == [4700]
 
 
-@on_files
 def test_a_second_payment_is_given_back_and_seen(admin: Person, provider: Provider) -> None:
     order = admin.paid()
     admin.provider("pay")  # "Pay once more"
@@ -211,7 +195,6 @@ def test_a_second_payment_is_given_back_and_seen(admin: Person, provider: Provid
     assert len(provider.refunds(order)) == 1
 
 
-@on_files
 def test_a_worker_that_is_killed_has_its_work_done_by_the_next(stage: Stage, admin: Person, provider: Provider) -> None:
     order = admin.new_order()
     provider.latency(6)
@@ -230,12 +213,12 @@ def test_a_worker_that_is_killed_has_its_work_done_by_the_next(stage: Stage, adm
     assert (session["idempotency_key"], session["times_asked"]) == (f"order-checkout:{order}:1", 2)
 
 
-@pytest.mark.skipif(not SECOND, reason="runs in the second form, on PostgreSQL and Redis")
 def test_while_redis_is_stopped_the_page_answers_at_once_and_the_tick_does_the_work(
-    stage: Stage, admin: Person
+    stage_on_redis: Stage, person: Callable[..., Person]
 ) -> None:
+    admin = person("admin", at=stage_on_redis)
     admin.new_order()
-    stage.ask("stop_redis")
+    stage_on_redis.ask("stop_redis")
     try:
         with admin.page.expect_response(re.compile("/fire/checkout/")) as answer:
             admin.press("checkout")
@@ -243,12 +226,11 @@ def test_while_redis_is_stopped_the_page_answers_at_once_and_the_tick_does_the_w
         took = answer.value.request.timing["responseStart"] / 1000
         admin.sees("Creating checkout")
     finally:
-        stage.ask("start_redis")
+        stage_on_redis.ask("start_redis")
     assert took < 2, f"the page took {took:.2f} s"
     admin.sees("Awaiting payment", 60)
 
 
-@on_files
 def test_of_two_people_who_press_ship_one_ships_and_the_other_is_told(
     admin: Person, person: Callable[..., Person]
 ) -> None:
