@@ -25,9 +25,10 @@ def nullable(schema: Schema) -> Schema:
 
 def for_openapi(schema: Schema) -> Schema:
     """A JSON Schema in the version that the project describes its API in."""
-    from drf_spectacular.plumbing import is_jsonschema_compliant
+    from drf_spectacular.settings import spectacular_settings
 
-    return schema if is_jsonschema_compliant() else _for_3_0(schema)
+    # Its own question, is_jsonschema_compliant, came only with 0.30.
+    return _for_3_0(schema) if spectacular_settings.OAS_VERSION.startswith("3.0") else schema
 
 
 def one_of(values: Iterable[Any], description: str = "") -> Schema:
