@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import logging
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from django.db import transaction
 
-from lifecycle import conf, registry
+from lifecycle import clock, conf, registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.execution import connecting, finishing
 from lifecycle.execution.finishing import Start
@@ -17,41 +17,70 @@ from lifecycle.store import effect_runs, outcomes, timing
 from lifecycle.store.claims import ClaimedRun
 from lifecycle.store.outcomes import Crash
 
-log = logging.getLogger("lifecycle.execution")
-
 _LONGEST = dt.timedelta(hours=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakenBack:
-    """What one pass found: runs queued again, runs that are dead now, and whether more may be waiting."""
+    """What one pass found: runs queued again, runs that are dead now, and whether more may be waiting.
+
+    Attributes:
+        failed: runs that could not be taken back, and why.
+        last: when the lease of the last run looked at ended.
+        waited: nothing was taken, for the rows were locked away for so long.
+    """
 
     queued: int = 0
     dead: int = 0
     more: bool = False
+    failed: Mapping[int, Exception] = field(default_factory=dict)
+    last: dt.datetime | None = None
+    waited: dt.timedelta | None = None
 
 
-def take_back(using: str, limit: int = 200) -> TakenBack:
+def take_back(
+    using: str,
+    limit: int = 200,
+    *,
+    since: dt.datetime | None = None,
+    without: Collection[int] = (),
+    patience: dt.timedelta = dt.timedelta.max,
+) -> TakenBack:
     """Takes runs whose lease is over from their lost workers, in one transaction; acts only on what its UPDATE got.
 
     Safe to run twice and in parallel. ``on_dead`` is owed as a pending follow-up; the sweep over those fires it.
+
+    Args:
+        using: the database.
+        limit: so many runs at most.
+        since: only leases that ended then or later.
+        without: runs that are left out.
+        patience: when the rows do not come within so long, nobody could renew either, and nothing is taken.
     """
     ends: list[RunStatus | None] = []
+    failed: dict[int, Exception] = {}
     with transaction.atomic(using=using):
+        asked_at = clock.monotonic()
         now = timing.now(using)
-        expired = outcomes.lock_expired(now, using, limit)
+        expired = outcomes.lock_expired(now, using, limit, since=since, without=without)
+        waited = dt.timedelta(seconds=clock.monotonic() - asked_at)
+        if waited > patience:
+            return TakenBack(waited=waited)
         for run in expired:
             try:
                 with transaction.atomic(using=using):
                     ends.append(_take_back(run, now, using))
             except connecting.BROKEN:
                 raise  # no row's fault: the next pass does all of it
-            except Exception:
-                # One row that cannot be written must not keep the others with their lost workers.
-                log.exception("Run %s could not be taken back from its lost worker.", run.pk)
-                ends.append(None)
-    queued, dead = ends.count(RunStatus.QUEUED), ends.count(RunStatus.DEAD)
-    return TakenBack(queued=queued, dead=dead, more=len(expired) == limit and queued + dead > 0)
+            except Exception as error:  # noqa: BLE001 one row must not keep the others with their lost workers
+                failed[run.pk] = error
+    return TakenBack(
+        queued=ends.count(RunStatus.QUEUED),
+        dead=ends.count(RunStatus.DEAD),
+        more=len(expired) == limit,
+        failed=failed,
+        last=expired[-1].lease_until if expired else None,
+    )
 
 
 def _take_back(run: EffectRun, now: dt.datetime, using: str) -> RunStatus | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from django.db import connections
-from django.db.models import F
+from django.db.models import F, Min
 
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, Outcome, RunStatus, TransitionLog
 from lifecycle.store.claims.contract import ClaimedRun
@@ -201,15 +201,31 @@ class Crash:
     follow_up: bool = False
 
 
-def lock_expired(now: dt.datetime, using: str, limit: int) -> list[EffectRun]:
+def lock_expired(
+    now: dt.datetime, using: str, limit: int, *, since: dt.datetime | None = None, without: Collection[int] = ()
+) -> list[EffectRun]:
     """Running runs whose lease is over, longest ago first, locked; those somebody else works on are left out.
 
     Must stand inside ``atomic(using)``. A run whose finish is committing this moment is locked by it, hence skipped.
     """
-    rows = EffectRun.objects.using(using).filter(status=RunStatus.RUNNING, lease_until__lt=now)
+    rows = _expired(now, using)
+    if since is not None:
+        rows = rows.filter(lease_until__gte=since)
+    if without:
+        rows = rows.exclude(pk__in=without)
     if connections[using].features.has_select_for_update_skip_locked:
         rows = rows.select_for_update(skip_locked=True)
     return list(rows.order_by("lease_until")[:limit])
+
+
+def shortest_expired(now: dt.datetime, using: str) -> int | None:
+    """The shortest lease, in seconds, among those that are over; None when none is."""
+    found: int | None = _expired(now, using).aggregate(shortest=Min("lease_seconds"))["shortest"]
+    return found
+
+
+def _expired(now: dt.datetime, using: str) -> Any:
+    return EffectRun.objects.using(using).filter(status=RunStatus.RUNNING, lease_until__lt=now)
 
 
 def crash(run: EffectRun, outcome: Crash, now: dt.datetime, using: str) -> bool:

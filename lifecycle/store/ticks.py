@@ -68,6 +68,15 @@ def finish(name: str, counts: Mapping[str, Any], using: str) -> None:
     Tick.objects.using(using).filter(name=name).update(last_finished_at=now, counts=dict(counts))
 
 
+def note(name: str, next_at: dt.datetime, counts: Mapping[str, Any], using: str) -> None:
+    """Notes what a part found and when it may go on; makes the row when there is none."""
+    now: Any = timing.in_statement(using) or clock.now()
+    found = {"next_at": next_at, "last_finished_at": now, "counts": dict(counts)}
+    if not Tick.objects.using(using).filter(name=name).update(**found):
+        row = Tick(name=name, next_at=next_at, last_finished_at=timing.now(using), counts=dict(counts))
+        Tick.objects.using(using).bulk_create([row], ignore_conflicts=True)
+
+
 def read(name: str, using: str) -> Tick | None:
     """The gate's row, or None when nobody has ever ticked here."""
     found: models.QuerySet[Tick] = Tick.objects.using(using).filter(name=name)

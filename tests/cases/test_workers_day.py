@@ -15,8 +15,11 @@ from lifecycle import SYSTEM, clock, conf, effect
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution import attempts, crashes, finishing, follow_ups, watchdog
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun
+from lifecycle.models import EffectRun, Tick
 from lifecycle.runtime import create, fire
+from lifecycle.store import claims
+from lifecycle.sweeps.outages import LEASES
+from lifecycle.sweeps.tick import tick
 from lifecycle.testing import Kit
 from tests.desk.models import Parcel
 from tests.execution.rows import USING, claim, expire, queue_run
@@ -54,7 +57,7 @@ def the_run() -> EffectRun:
 def test_a_lease_is_the_setting_or_the_effects_own_however_long_the_effect_may_take(
     settings: Any, short: Callable[..., None], timeout: Any, own: Any, seconds: int
 ) -> None:
-    settings.LIFECYCLE = {"LEASE": dt.timedelta(minutes=10)}
+    settings.LIFECYCLE = {**settings.LIFECYCLE, "LEASE": dt.timedelta(minutes=10)}
     short("print_label", timeout=timeout, lease=own)
 
     sent()
@@ -246,3 +249,135 @@ def test_the_session_waits_for_locks_afterwards_as_it_did_before(
         drain(runs=1)
 
     assert limits() == before
+
+
+# After an outage ---------------------------------------------------------------------------------
+
+
+def looked(ago: dt.timedelta, every: float = 5) -> None:
+    """Some process looked at the leases so long ago, as it does every so many seconds."""
+    at = clock.now() - ago
+    Tick.objects.update_or_create(
+        name=LEASES, defaults={"next_at": at, "last_finished_at": at, "counts": {"every": every}}
+    )
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G3")
+def test_whoever_comes_back_from_an_outage_lets_those_who_still_work_renew_first() -> None:
+    queue_run()
+    held = claim()
+    expire(held)
+    looked(ago=HOUR)
+
+    for _ in range(2):  # another process comes back a moment later: it knows from the rows
+        assert tick(force=True).done("expired_leases") == 0
+    waits_until = Tick.objects.get(name=LEASES).next_at
+    assert SECOND < waits_until - clock.now() <= conf.options().lease / 4
+
+    assert claims.for_alias(USING).renew([held.proof]) == {held.id}
+    Tick.objects.filter(name=LEASES).update(next_at=clock.now())  # the interval is over
+    assert tick(force=True).done("expired_leases") == 0
+    expire(held)
+    assert tick(force=True).done("expired_leases") == 1, "its worker is gone after all"
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G3")
+@pytest.mark.parametrize(
+    ("ago", "every", "lease"),
+    [(dt.timedelta(seconds=8), 5, 2), (dt.timedelta(seconds=40), 5, 60), (HOUR, 3600, 60), (-HOUR, 5, 60)],
+    ids=["as often as usual", "no lease could end", "a tick by cron", "the clock was put back"],
+)
+def test_without_an_outage_a_lost_worker_is_noticed_at_once(ago: dt.timedelta, every: float, lease: int) -> None:
+    queue_run(lease_seconds=lease)
+    expire(claim())
+    looked(ago, every)
+
+    assert tick(force=True).done("expired_leases") == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G3")
+def test_a_tick_that_has_become_rare_for_good_is_no_outage_for_ever() -> None:
+    queue_run()
+    expire(claim())
+    looked(ago=dt.timedelta(minutes=5))
+    passes = 0
+    while not tick(force=True).done("expired_leases"):
+        passes += 1
+        ago = clock.now() - dt.timedelta(minutes=5)
+        Tick.objects.filter(name=LEASES).update(next_at=ago, last_finished_at=ago)
+
+    assert 1 <= passes <= 6
+
+
+@contextmanager
+def nobody_can_write() -> Iterator[threading.Event]:
+    """While open, the table of runs is locked away from everybody, as in an outage; nobody sees an error."""
+    locked, release = threading.Event(), threading.Event()
+    table = EffectRun._meta.db_table
+    lock, unlock = {
+        "postgresql": ([f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"], "ROLLBACK"),
+        "mysql": ([f"LOCK TABLES {table} WRITE"], "UNLOCK TABLES"),
+        "sqlite": (["BEGIN IMMEDIATE"], "ROLLBACK"),
+    }[connection.vendor]
+
+    def work() -> None:
+        try:
+            with connection.cursor() as cursor:
+                for statement in lock:
+                    cursor.execute(statement)
+                locked.set()
+                assert release.wait(LIMIT)
+                cursor.execute(unlock)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        assert locked.wait(LIMIT)
+        yield release
+    finally:
+        release.set()
+        thread.join(LIMIT)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G3")
+def test_an_outcome_in_hand_outlasts_an_outage_longer_than_its_lease(
+    behave: dict[str, Any], own_watchdog: watchdog.Watchdog, settings: Any
+) -> None:
+    settings.LIFECYCLE = {**settings.LIFECYCLE, "LEASE": SECOND, "TICK_EVERY": SECOND / 20}
+    returned()
+    calls, entered, leave, swept = [], threading.Event(), threading.Event(), []
+
+    def effect(ctx: Any) -> None:
+        calls.append(ctx.attempt)
+        entered.set()
+        assert leave.wait(LIMIT)
+
+    behave["refund_postage"] = effect
+
+    def sweep() -> None:
+        try:
+            swept.append(tick(force=True).done("expired_leases"))
+        finally:
+            connections.close_all()
+
+    with drained():
+        assert entered.wait(LIMIT)
+        tick(force=True)
+        lease_until = the_run().lease_until
+        with nobody_can_write() as back:
+            leave.set()
+            threading.Event().wait(max((lease_until - clock.now()).total_seconds(), 0) + 0.05)
+            sweeper = threading.Thread(target=sweep)
+            sweeper.start()
+            threading.Event().wait(0.4)  # longer than an interval of the lease
+            back.set()
+            sweeper.join(LIMIT)
+
+    assert swept == [0]
+    assert (the_run().status, the_run().crashes, calls) == ("succeeded", 0, [1])
