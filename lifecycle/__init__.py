@@ -1,6 +1,10 @@
 """lifecycle: the record is the process — states, transitions and the work they owe, in one transaction."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from lifecycle.actors import SYSTEM, Actor
+from lifecycle.definition.contexts import TransitionContext
 from lifecycle.definition.effects import Effect, effect
 from lifecycle.definition.lifecycle import Lifecycle
 from lifecycle.definition.outcomes import Fail, Permanent, RetryAt
@@ -40,7 +44,68 @@ from lifecycle.exceptions import (
 )
 from lifecycle.refusals import InputProblem, Refusal, Refuse, Verdict
 
+if TYPE_CHECKING:
+    from lifecycle.execution.context import EffectContext
+    from lifecycle.runtime import (
+        Availability,
+        BatchRefusal,
+        BatchReport,
+        Fired,
+        RecordView,
+        aavailable,
+        acan,
+        acreate,
+        afire,
+        available,
+        aview,
+        can,
+        create,
+        fire,
+        fire_many,
+        register_guard,
+        view,
+    )
+
 __version__ = "0.1.0"
+
+# What stands on Django's models is imported when it is first asked for: `import lifecycle` needs no settings.
+_LATER = {
+    "EffectContext": "lifecycle.execution.context",
+    **dict.fromkeys(
+        (
+            "Availability",
+            "BatchRefusal",
+            "BatchReport",
+            "Fired",
+            "RecordView",
+            "aavailable",
+            "acan",
+            "acreate",
+            "afire",
+            "available",
+            "aview",
+            "can",
+            "create",
+            "fire",
+            "fire_many",
+            "register_guard",
+            "view",
+        ),
+        "lifecycle.runtime",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'lifecycle' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
 
 __all__ = [
     "ANY",
@@ -48,10 +113,15 @@ __all__ = [
     "CREATE",
     "SYSTEM",
     "Actor",
+    "Availability",
+    "BatchRefusal",
+    "BatchReport",
     "Conflict",
     "Deadline",
     "Effect",
+    "EffectContext",
     "Fail",
+    "Fired",
     "GuardRefused",
     "InputProblem",
     "InvalidDefinition",
@@ -69,6 +139,7 @@ __all__ = [
     "Permanent",
     "PermissionRefused",
     "RecordNotFound",
+    "RecordView",
     "Refusal",
     "Refuse",
     "Refused",
@@ -83,6 +154,7 @@ __all__ = [
     "StayEnded",
     "Timeout",
     "Transition",
+    "TransitionContext",
     "UnknownEffect",
     "UnknownLifecycle",
     "UnknownState",
@@ -90,8 +162,20 @@ __all__ = [
     "UnsavedEdits",
     "Verdict",
     "WrongState",
+    "aavailable",
+    "acan",
+    "acreate",
+    "afire",
+    "available",
+    "aview",
+    "can",
+    "create",
     "effect",
+    "fire",
+    "fire_many",
     "guard",
     "on_enter",
     "on_leave",
+    "register_guard",
+    "view",
 ]

@@ -6,23 +6,33 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lifecycle.actors import Actor
 
 Record = TypeVar("Record")
+"""The model of a call: what goes in comes out."""
+
+if TYPE_CHECKING:
+    # A default (PEP 696) lets a bare `Fired` or `TransitionContext` stand for one of any model. Python has it from
+    # 3.13 on; type checkers take it from here for every version.
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    Record_co = TypeVarWithDefault("Record_co", covariant=True, default=Any)
+else:
+    Record_co = TypeVar("Record_co", covariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransitionContext(Generic[Record]):
-    """The question a transition asks: this record, this actor, this input, now.
+class TransitionContext(Generic[Record_co]):
+    """The question a transition asks: this record, this actor, this input, now. Generic over the record's model.
 
     ``record`` is the row as locked (for hooks: as written); ``input`` is cleaned by the form where there is one;
     ``target`` is None until it is decided; ``entry`` and ``previous`` (the values before, by column name)
     are there for hooks.
     """
 
-    record: Record
+    record: Record_co
     actor: Actor
     transition: str
     source: str | None

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
 
+from lifecycle.definition.contexts import Record_co
 from lifecycle.exceptions import LifecycleError
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.refusals import Refusal
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fired:
-    """What a firing did.
+class Fired(Generic[Record_co]):
+    """What a firing did, generic over the record's model.
 
     ``record`` is up to date; ``entry`` the history row (None only for a no-op on a record without history); ``runs``
     what is owed by it (empty on a replay); ``replayed`` says that nothing was written because it had been done before.
     When the caller holds an outer transaction, all of it is only as sure as that transaction's commit.
     """
 
-    record: Any
+    record: Record_co
     entry: TransitionLog | None
     runs: Sequence[EffectRun] = ()
     replayed: bool = False
@@ -40,10 +41,10 @@ class BatchRefusal:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchReport:
+class BatchReport(Generic[Record_co]):
     """What became of every record of a batch, in the order of the records."""
 
-    fired: list[Fired] = field(default_factory=list)
+    fired: list[Fired[Record_co]] = field(default_factory=list)
     refused: list[BatchRefusal] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -65,10 +66,10 @@ class Availability:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordView:
+class RecordView(Generic[Record_co]):
     """All a page needs: the record, what can be done, what happened (newest first) and what is owed."""
 
-    record: Any
+    record: Record_co
     state: str
     version: int
     available: list[Availability]
