@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from django.db.models import QuerySet
 
 from lifecycle import runtime
 from lifecycle.definition.compiled import Definition
+from lifecycle.definition.transitions import Transition
 from lifecycle.exceptions import InvalidDefinition
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import EffectRun, LifecycleAccessor, TransitionLog
 from lifecycle.refusals import Verdict
 from lifecycle.store import records
 
+Record = TypeVar("Record")
+Names = TypeVar("Names", bound=str)
 
-class RecordLifecycle:
-    """One record's lifecycle. Made afresh at each access; keeps nothing but the record."""
+
+class RecordLifecycle(Generic[Record, Names]):
+    """One record's lifecycle. Made afresh at each access; keeps nothing but the record.
+
+    Generic over the record's model and the names that may be fired (see `lifecycle.models.LifecycleAccessor`).
+    """
 
     __slots__ = ("definition", "record")
 
-    def __init__(self, record: Any, definition: Definition) -> None:
+    def __init__(self, record: Record, definition: Definition) -> None:
         self.record = record
         self.definition = definition
 
@@ -38,7 +47,7 @@ class RecordLifecycle:
 
     def fire(
         self,
-        transition: Any,
+        transition: Transition | Names,
         *,
         actor: Any,
         input: Mapping[str, Any] | None = None,
@@ -47,7 +56,7 @@ class RecordLifecycle:
         expect_changed_before: dt.datetime | None = None,
         manual: bool = False,
         reason: str = "",
-    ) -> runtime.Fired:
+    ) -> runtime.Fired[Record]:
         """`lifecycle.runtime.fire` for this record."""
         return runtime.fire(
             self.record,
@@ -63,7 +72,12 @@ class RecordLifecycle:
         )
 
     def can(
-        self, transition: Any, *, actor: Any, input: Mapping[str, Any] | None = None, manual: bool = False
+        self,
+        transition: Transition | Names,
+        *,
+        actor: Any,
+        input: Mapping[str, Any] | None = None,
+        manual: bool = False,
     ) -> Verdict:
         """`lifecycle.runtime.can` for this record."""
         return runtime.can(self.record, transition, actor=actor, input=input, manual=manual, lifecycle=self.definition)
@@ -72,43 +86,72 @@ class RecordLifecycle:
         """`lifecycle.runtime.available` for this record."""
         return runtime.available(self.record, actor=actor, lifecycle=self.definition)
 
-    def view(self, *, actor: Any, history: int = 50, runs: int = 50) -> runtime.RecordView:
+    def view(self, *, actor: Any, history: int = 50, runs: int = 50) -> runtime.RecordView[Record]:
         """`lifecycle.runtime.view` for this record."""
         return runtime.view(self.record, actor=actor, lifecycle=self.definition, history=history, runs=runs)
 
-    async def afire(self, transition: Any, **options: Any) -> runtime.Fired:
+    async def afire(
+        self,
+        transition: Transition | Names,
+        *,
+        actor: Any,
+        input: Mapping[str, Any] | None = None,
+        request_id: str | None = None,
+        expect_version: int | None = None,
+        expect_changed_before: dt.datetime | None = None,
+        manual: bool = False,
+        reason: str = "",
+    ) -> runtime.Fired[Record]:
         """`fire`, awaited."""
-        return await runtime.afire(self.record, transition, lifecycle=self.definition, **options)
+        return await runtime.afire(
+            self.record,
+            transition,
+            actor=actor,
+            input=input,
+            request_id=request_id,
+            expect_version=expect_version,
+            expect_changed_before=expect_changed_before,
+            manual=manual,
+            reason=reason,
+            lifecycle=self.definition,
+        )
 
-    async def acan(self, transition: Any, **options: Any) -> Verdict:
+    async def acan(
+        self,
+        transition: Transition | Names,
+        *,
+        actor: Any,
+        input: Mapping[str, Any] | None = None,
+        manual: bool = False,
+    ) -> Verdict:
         """`can`, awaited."""
-        return await runtime.acan(self.record, transition, lifecycle=self.definition, **options)
+        return await runtime.acan(
+            self.record, transition, actor=actor, input=input, manual=manual, lifecycle=self.definition
+        )
 
-    async def aview(self, **options: Any) -> runtime.RecordView:
+    async def aavailable(self, *, actor: Any) -> list[runtime.Availability]:
+        """`available`, awaited."""
+        return await runtime.aavailable(self.record, actor=actor, lifecycle=self.definition)
+
+    async def aview(self, *, actor: Any, history: int = 50, runs: int = 50) -> runtime.RecordView[Record]:
         """`view`, awaited."""
-        return await runtime.aview(self.record, lifecycle=self.definition, **options)
+        return await runtime.aview(self.record, actor=actor, lifecycle=self.definition, history=history, runs=runs)
 
     @property
-    def history(self) -> Any:
-        """The record's entries, in the order they happened (a queryset)."""
-        return TransitionLog.objects.using(self.record._state.db).of(self.definition.name, records.text_id(self.record))
+    def history(self) -> QuerySet[TransitionLog]:
+        """The record's entries, in the order they happened."""
+        subject: Any = self.record
+        entries = TransitionLog.objects.using(subject._state.db)
+        found: QuerySet[TransitionLog] = entries.of(self.definition.name, records.text_id(subject))
+        return found
 
     @property
-    def runs(self) -> Any:
-        """The record's effect runs, oldest first (a queryset)."""
-        return EffectRun.objects.using(self.record._state.db).of(self.definition.name, records.text_id(self.record))
-
-
-class Accessor:
-    """The descriptor behind ``record.lifecycle``."""
-
-    def __init__(self, definition: Definition) -> None:
-        self.definition = definition
-
-    def __get__(self, record: Any, owner: type[Any]) -> Any:
-        if record is None:
-            return self.definition.lifecycle
-        return RecordLifecycle(record, self.definition)
+    def runs(self) -> QuerySet[EffectRun]:
+        """The record's effect runs, oldest first."""
+        subject: Any = self.record
+        runs = EffectRun.objects.using(subject._state.db)
+        found: QuerySet[EffectRun] = runs.of(self.definition.name, records.text_id(subject))
+        return found
 
 
 def attach(definition: Definition) -> None:
@@ -118,7 +161,7 @@ def attach(definition: Definition) -> None:
         InvalidDefinition: the model already has something else under the accessor's name.
     """
     there = definition.model.__dict__.get(definition.accessor)
-    if isinstance(there, Accessor):
+    if isinstance(there, LifecycleAccessor):
         if there.definition.name != definition.name:
             raise InvalidDefinition(
                 f"Two lifecycles of {definition.model.__name__} want the name '{definition.accessor}': "
@@ -131,7 +174,7 @@ def attach(definition: Definition) -> None:
             f"choose another Meta.accessor for '{definition.name}'.",
             lifecycle=definition.name,
         )
-    setattr(definition.model, definition.accessor, Accessor(definition))
+    setattr(definition.model, definition.accessor, LifecycleAccessor(definition, RecordLifecycle))
     definition.model._meta.get_field(definition.state_field).initial_states = definition.initial
     for name in definition.owned_fields:
         # What a refused write recommends: record.<accessor>.fire(…).

@@ -169,7 +169,9 @@ def _decide(order: Order, event: PaymentEvent) -> Outcome:
         else:
             if fired.replayed:
                 return Outcome(outcome="replayed")
-            return Outcome(outcome="applied", facts={"transition": candidate.name, "version": fired.entry.version})
+            return Outcome(
+                outcome="applied", facts={"transition": candidate.name, "version": fired.record.lifecycle_version}
+            )
     if event.payment_ref and event.payment_ref == order.payment_ref:
         return ignored("already_recorded", f"Payment {event.payment_ref} is the one this order was paid with.")
     if event.payment_ref:
@@ -211,7 +213,7 @@ def give_back(order: Order, event: PaymentEvent, reason: str, *, code: str) -> O
         )
     except (WrongState, GuardRefused):  # it was not waiting for this payment
         return Outcome(outcome="applied", facts=facts)
-    facts |= {"transition": OrderLifecycle.payment_declined.name, "version": fired.entry.version}
+    facts |= {"transition": OrderLifecycle.payment_declined.name, "version": fired.record.lifecycle_version}
     return Outcome(outcome="applied", facts=facts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,7 @@ def of(order: Order, expiry: Expiry | None, run: EffectRun | None) -> Turn | Non
     return FIXED.get(order.status)
 
 
-FIXED = {
+FIXED: Mapping[str, Turn] = {
     S.DRAFT: Turn(what=_("Pay"), who=_("the customer"), tone="neutral", icon="dot"),
     S.PAID: Turn(what=_("Ship"), who=_("you"), tone="progress", icon="truck"),
     S.REFUND_NEEDS_ATTENTION: Turn(what=_("Retry the refund"), who=_("you"), tone="danger", icon="undo"),
@@ -56,7 +57,7 @@ FIXED = {
 }
 
 # What the card beside the title says about a stay without a limit.
-STANDING = {
+STANDING: Mapping[str, Any] = {
     S.DRAFT: _("in Draft, waiting for Pay"),
     S.CREATING_CHECKOUT: _("in Creating checkout, the provider is asked"),
     S.PAID: _("in Paid, waiting to be shipped"),

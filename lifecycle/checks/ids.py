@@ -62,6 +62,8 @@ MEANINGS: Final = {
     "lifecycle.E111": "Two lifecycles of one model share a column or an accessor.",
     "lifecycle.W101": "Timeouts without an index on the state and the time it changed.",
     "lifecycle.W102": "A permission that no installed model declares.",
+    "lifecycle.W103": "The default of the state field is none of the initial states.",
+    "lifecycle.W104": "The names in a model's LifecycleAccessor[Literal[…]] are not those of the transitions.",
     # Databases and settings.
     "lifecycle.E120": "SQLite without transaction_mode IMMEDIATE.",
     "lifecycle.E121": "Record, history and effect runs are written to different databases.",

@@ -89,6 +89,28 @@ def choices_are_the_states(app_configs: Sequence[Any] | None, **kwargs: Any) -> 
 
 
 @register(TAG)
+def records_can_begin_without_naming_a_state(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports a state field whose default is no initial state: every creation that names none is refused."""
+    found: list[CheckMessage] = []
+    for definition, options in _with_models():
+        field = _field(options, definition.state_field)
+        default = str(field.get_default()) if field is not None else ""
+        if default not in definition.states or default in definition.initial:
+            continue
+        begins, first = f"{options.label}.{definition.state_field}", definition.initial[0]
+        found.append(
+            Caution(
+                f"{begins} has the default '{default}', in which no record of '{definition.name}' begins: "
+                "one that names no state is refused.",
+                hint=f"Give the field default={first!r}, or add '{default}' to Meta.initial.",
+                obj=_where(definition, "Meta.initial"),
+                id="lifecycle.W103",
+            )
+        )
+    return found
+
+
+@register(TAG)
 def accepted_names_are_editable_columns(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Reports a name in ``accept`` that is no column of the record, or one nobody may edit."""
     found: list[CheckMessage] = []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic
 
 from lifecycle import clock, conf, payloads
 from lifecycle.definition.compiled import Definition
+from lifecycle.definition.contexts import Record_co
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution.limits import Limits
 from lifecycle.execution.watchdog import Watch
@@ -20,8 +21,8 @@ from lifecycle.store.claims import ClaimedRun
 KEEP: Any = type("Keep", (), {"__repr__": lambda self: "what is stored"})()
 
 
-class EffectContext:
-    """One start of one run, as the effect sees it.
+class EffectContext(Generic[Record_co]):
+    """One start of one run, as the effect sees it. Generic over the record's model.
 
     Attributes:
         record: the record as it is when the attempt starts, without a lock (for ``atomic`` effects: locked).
@@ -37,7 +38,7 @@ class EffectContext:
         self,
         held: ClaimedRun,
         definition: Definition,
-        record: Any,
+        record: Record_co,
         timeout: dt.timedelta | None,
         using: str,
         watch: Watch,

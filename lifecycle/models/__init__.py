@@ -1,5 +1,6 @@
 """Tables, and what a user's model inherits from."""
 
+from lifecycle.models.accessors import LifecycleAccessor
 from lifecycle.models.base import LifecycleModel
 from lifecycle.models.effect_run import EffectAttempt, EffectRun, FollowUp, Outcome, RunStatus
 from lifecycle.models.fields import ChangedAtField, StateField, VersionField
@@ -16,6 +17,7 @@ __all__ = [
     "EffectAttempt",
     "EffectRun",
     "FollowUp",
+    "LifecycleAccessor",
     "LifecycleModel",
     "OperatorAction",
     "Outcome",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.db import models
 
 from lifecycle.models import permits
+from lifecycle.models.accessors import LifecycleAccessor
 from lifecycle.models.fields import ChangedAtField, VersionField
 from lifecycle.models.loaded import SLOT, kept, layout_of, note_refreshed, note_saved, portable
 
@@ -29,8 +30,8 @@ class LifecycleModel(models.Model):
     lifecycle_version = VersionField()
 
     if TYPE_CHECKING:
-        # Attached when lifecycles are registered.
-        lifecycle: Any
+        # Attached when lifecycles are registered. `Any` here, so that a model may name its transitions (see there).
+        lifecycle: LifecycleAccessor[Any]
 
     class Meta:
         abstract = True

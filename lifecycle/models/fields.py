@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 from django.conf import settings
 from django.core import checks
@@ -215,6 +215,14 @@ class StateField(OwnedColumn, _CharField):
     stands_for = "django.db.models.CharField"
     initial_states: tuple[str, ...] | None = None
 
+    if TYPE_CHECKING:
+        # Said outright: without the plugin of django-stubs a checker would not know what a subclass of a field holds.
+        @overload  # type: ignore[override]
+        def __get__(self, instance: None, owner: Any) -> Self: ...
+        @overload
+        def __get__(self, instance: models.Model, owner: Any) -> str: ...
+        def __get__(self, instance: Any, owner: Any) -> Any: ...
+
     def __init__(self, states: Any = None, verbose_name: Any = None, **kwargs: Any) -> None:
         if states is not None:
             kwargs["choices"] = states
@@ -332,6 +340,14 @@ class ChangedAtField(_PairColumn, _DateTimeField):  # type: ignore[misc] # DateF
 
     stands_for = "django.db.models.DateTimeField"
 
+    if TYPE_CHECKING:
+
+        @overload  # type: ignore[override]
+        def __get__(self, instance: None, owner: Any) -> Self: ...
+        @overload
+        def __get__(self, instance: models.Model, owner: Any) -> dt.datetime | None: ...
+        def __get__(self, instance: Any, owner: Any) -> Any: ...
+
     def __init__(self, verbose_name: Any = None, *, for_state: str | None = None, **kwargs: Any) -> None:
         # A table with rows can then get the column without a made-up time.
         kwargs.setdefault("null", True)
@@ -349,6 +365,14 @@ class VersionField(_PairColumn, _VersionField):
     """How many transitions led here; 0 for a record no runtime created. Grows by one with every transition."""
 
     stands_for = "django.db.models.PositiveBigIntegerField"
+
+    if TYPE_CHECKING:
+
+        @overload  # type: ignore[override]
+        def __get__(self, instance: None, owner: Any) -> Self: ...
+        @overload
+        def __get__(self, instance: models.Model, owner: Any) -> int: ...
+        def __get__(self, instance: Any, owner: Any) -> Any: ...
 
     def __init__(self, verbose_name: Any = None, *, for_state: str | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("default", 0)

@@ -12,6 +12,7 @@ from lifecycle import registry
 from lifecycle.actors import Actor, as_actor
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.definition.contexts import TransitionContext
+from lifecycle.definition.transitions import Transition
 from lifecycle.refusals import Verdict
 from lifecycle.runtime import evaluator, inputs, orders
 from lifecycle.runtime.results import Availability
@@ -21,7 +22,7 @@ from lifecycle.store import records, timing
 
 def can(
     record: Any,
-    transition: Any,
+    transition: Transition | str,
     *,
     actor: Any,
     input: Mapping[str, Any] | None = None,

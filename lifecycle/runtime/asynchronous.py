@@ -2,38 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
 
 from asgiref.sync import sync_to_async
 
+from lifecycle.definition.contexts import Record
+from lifecycle.definition.transitions import Transition
 from lifecycle.refusals import Verdict
 from lifecycle.runtime import asking, creation, firing, viewing
 from lifecycle.runtime.results import Availability, Fired, RecordView
 
-Record = TypeVar("Record")
 
-
-async def acreate(record: Record, **options: Any) -> Record:
+async def acreate(record: Record, *, actor: Any, **options: Any) -> Record:
     """`create`, awaited; the same arguments, answers and errors."""
-    answer: Record = await sync_to_async(creation.create)(record, **options)
+    answer: Record = await sync_to_async(creation.create)(record, actor=actor, **options)
     return answer
 
 
-async def afire(record: Any, transition: Any, **options: Any) -> Fired:
+async def afire(
+    record: Record,
+    transition: Transition | str,
+    *,
+    actor: Any,
+    input: Mapping[str, Any] | None = None,
+    request_id: str | None = None,
+    expect_version: int | None = None,
+    expect_changed_before: dt.datetime | None = None,
+    manual: bool = False,
+    reason: str = "",
+    lifecycle: Any = None,
+) -> Fired[Record]:
     """`fire`, awaited; the same arguments, answers and errors."""
-    return await sync_to_async(firing.fire)(record, transition, **options)
+    return await sync_to_async(firing.fire)(
+        record,
+        transition,
+        actor=actor,
+        input=input,
+        request_id=request_id,
+        expect_version=expect_version,
+        expect_changed_before=expect_changed_before,
+        manual=manual,
+        reason=reason,
+        lifecycle=lifecycle,
+    )
 
 
-async def acan(record: Any, transition: Any, **options: Any) -> Verdict:
+async def acan(
+    record: Any,
+    transition: Transition | str,
+    *,
+    actor: Any,
+    input: Mapping[str, Any] | None = None,
+    manual: bool = False,
+    lifecycle: Any = None,
+) -> Verdict:
     """`can`, awaited; guards may ask the database."""
-    return await sync_to_async(asking.can)(record, transition, **options)
+    return await sync_to_async(asking.can)(
+        record, transition, actor=actor, input=input, manual=manual, lifecycle=lifecycle
+    )
 
 
-async def aavailable(record: Any, **options: Any) -> list[Availability]:
+async def aavailable(record: Any, *, actor: Any, **options: Any) -> list[Availability]:
     """`available`, awaited."""
-    return await sync_to_async(asking.available)(record, **options)
+    return await sync_to_async(asking.available)(record, actor=actor, **options)
 
 
-async def aview(record: Any, **options: Any) -> RecordView:
+async def aview(
+    record: Record, *, actor: Any, lifecycle: Any = None, history: int = 50, runs: int = 50
+) -> RecordView[Record]:
     """`view`, awaited."""
-    return await sync_to_async(viewing.view)(record, **options)
+    return await sync_to_async(viewing.view)(record, actor=actor, lifecycle=lifecycle, history=history, runs=runs)

@@ -14,7 +14,8 @@ from django.db.models import QuerySet
 from lifecycle import registry, tracing
 from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition
-from lifecycle.definition.contexts import TransitionContext
+from lifecycle.definition.contexts import Record, TransitionContext
+from lifecycle.definition.transitions import Transition
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import Conflict, LifecycleError, Refused
 from lifecycle.models import EffectRun, TransitionLog
@@ -27,8 +28,8 @@ BATCH_SIZE = 200
 
 
 def fire_many(
-    subjects: QuerySet[Any] | Iterable[Any],
-    transition: Any,
+    subjects: QuerySet[Any] | Iterable[Record],
+    transition: Transition | str,
     *,
     actor: Any,
     input: Mapping[str, Any] | None = None,
@@ -37,7 +38,7 @@ def fire_many(
     request_id: Callable[[Any], str] | None = None,
     batch_size: int = BATCH_SIZE,
     lifecycle: Any = None,
-) -> BatchReport:
+) -> BatchReport[Record]:
     """Fires one transition on many records; one bad record does not stop the others.
 
     Each batch locks its rows in the order of their keys, asks every guard of every record, and writes with one UPDATE

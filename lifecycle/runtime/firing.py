@@ -12,7 +12,8 @@ from django.db import router
 from lifecycle import registry, tracing
 from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition, Hook
-from lifecycle.definition.contexts import TransitionContext
+from lifecycle.definition.contexts import Record, TransitionContext
+from lifecycle.definition.transitions import Transition
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import (
     InvalidInput,
@@ -36,8 +37,8 @@ from lifecycle.store import effect_runs, history, parameters, records, transacti
 
 
 def fire(
-    record: Any,
-    transition: Any,
+    record: Record,
+    transition: Transition | str,
     *,
     actor: Any,
     input: Mapping[str, Any] | None = None,
@@ -47,7 +48,7 @@ def fire(
     manual: bool = False,
     reason: str = "",
     lifecycle: Any = None,
-) -> Fired:
+) -> Fired[Record]:
     """Moves a record: status, history and owed effects in one transaction.
 
     The row is locked and read again, so a stale instance does no harm. On success the instance shows the row; on

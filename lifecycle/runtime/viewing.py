@@ -7,13 +7,14 @@ from typing import Any
 from django.db import router
 
 from lifecycle import registry
+from lifecycle.definition.contexts import Record
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime.asking import available
 from lifecycle.runtime.results import RecordView
 from lifecycle.store import records
 
 
-def view(record: Any, *, actor: Any, lifecycle: Any = None, history: int = 50, runs: int = 50) -> RecordView:
+def view(record: Record, *, actor: Any, lifecycle: Any = None, history: int = 50, runs: int = 50) -> RecordView[Record]:
     """The record re-read, what can be done, the latest entries and runs (newest first).
 
     One snapshot: entries and runs that came after the record was read are left out, so the parts never contradict each
@@ -25,8 +26,9 @@ def view(record: Any, *, actor: Any, lifecycle: Any = None, history: int = 50, r
         runs: how many runs at most.
     """
     definition = registry.of(lifecycle if lifecycle is not None else record)
-    using = record._state.db or router.db_for_read(type(record), instance=record)
-    fresh = records.read(definition, records.text_id(record), using)
+    subject: Any = record
+    using = subject._state.db or router.db_for_read(type(subject), instance=subject)
+    fresh = records.read(definition, records.text_id(subject), using)
     version = records.version_of(definition, fresh)
     record_id = records.text_id(fresh)
     entries = TransitionLog.objects.using(using).filter(
