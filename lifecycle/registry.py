@@ -79,11 +79,13 @@ def for_model(model: Any) -> list[Definition]:
 
 
 def of(subject: Any) -> Definition:
-    """The one lifecycle meant by a `Lifecycle` class, a definition, a record, or a model class.
+    """The one lifecycle meant by its name, a `Lifecycle` class, a definition, a record, or a model class.
 
     Raises:
-        UnknownLifecycle: the model has none, or several (then name the one you mean through its accessor).
+        UnknownLifecycle: no lifecycle has this name; or the model has none, or several (then name the one you mean).
     """
+    if isinstance(subject, str):
+        return get(subject)
     if isinstance(subject, Definition):
         return subject
     if isinstance(getattr(subject, "definition", None), Definition):

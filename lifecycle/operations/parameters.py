@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, router, transaction
 
+from lifecycle import registry
 from lifecycle.actors import as_actor
 from lifecycle.definition import parameters as declared
 from lifecycle.definition.compiled import Definition
@@ -30,7 +31,7 @@ UNSAID: typing.Final = Unsaid()
 
 
 def set_parameter(
-    definition: Definition,
+    lifecycle: Any,
     name: str,
     value: Any,
     *,
@@ -42,25 +43,29 @@ def set_parameter(
     """Overrides one parameter from now on; what already waits is judged by the new value at its next check.
 
     Args:
-        value: JSON, as `lifecycle.definition.parameters.dump` makes it (a duration is ISO 8601 or seconds).
+        lifecycle: its name, class, model or one of its records.
+        name: the parameter's name in ``Parameters``.
+        value: of the parameter's type, such as ``timedelta(hours=3)``; or JSON (a duration is ISO 8601 or seconds).
         actor: who asks; required.
         reason: why. Kept in the audit row.
-        expected: the value in force that the decision was made on, as JSON; another one is a `Conflict`.
+        expected: the value in force that the decision was made on; another one is a `Conflict`.
         using: the database; by default where the records are written.
 
     Returns:
         All parameters as they now are.
 
     Raises:
+        UnknownLifecycle: no lifecycle has this name, or the model has none or several.
         InvalidParameter: no such parameter, the wrong type, out of its range, or refused by the class itself.
         Conflict: somebody else changed it meanwhile.
     """
+    definition, value = registry.of(lifecycle), declared.dump(value)
     declared.validate(definition, name, value)
     return _write(definition, name, value, SET, actor=actor, reason=reason, expected=expected, using=using)
 
 
 def reset_parameter(
-    definition: Definition,
+    lifecycle: Any,
     name: str,
     *,
     actor: Any,
@@ -69,6 +74,7 @@ def reset_parameter(
     using: str | None = None,
 ) -> Any:
     """Lets the declaration's value rule again; otherwise as `set_parameter`."""
+    definition = registry.of(lifecycle)
     in_declaration = _default(definition, name)
     return _write(definition, name, in_declaration, RESET, actor=actor, reason=reason, expected=expected, using=using)
 
@@ -126,7 +132,7 @@ def _write(
         with transaction.atomic(using=alias):
             overrides = stored.lock(definition.name, alias)
             before = overrides[name] if name in overrides else _default(definition, name)
-            if not isinstance(expected, Unsaid) and before != expected:
+            if not isinstance(expected, Unsaid) and before != declared.dump(expected):
                 raise _conflict(definition, name)
             made = check(definition, name, value, overrides)
             now = timing.now(alias)

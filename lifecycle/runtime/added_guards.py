@@ -36,7 +36,7 @@ def register_guard(
     Raises:
         UnknownLifecycle, UnknownTransition: with the nearest right name.
     """
-    definition = registry.get(lifecycle) if isinstance(lifecycle, str) else registry.of(lifecycle)
+    definition = registry.of(lifecycle)
     if transitions == "*":
         names = list(definition.transitions)
     elif isinstance(transitions, str):

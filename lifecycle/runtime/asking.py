@@ -90,7 +90,7 @@ def parameters(lifecycle: Any, *, using: str | None = None) -> Any:
     Returns:
         An instance of the declaration's ``Parameters``; None for a lifecycle without.
     """
-    definition = registry.get(lifecycle) if isinstance(lifecycle, str) else registry.of(lifecycle)
+    definition = registry.of(lifecycle)
     return stored_parameters.read(definition, using or router.db_for_read(definition.model))
 
 

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import Any
 
 from django.db import connections
+from django.db.models import Value
 
 from lifecycle.definition import parameters
 from lifecycle.definition.compiled import Definition
@@ -31,6 +32,9 @@ def lock(lifecycle: str, using: str) -> dict[str, Any]:
 def write(lifecycle: str, name: str, value: Any, now: dt.datetime, using: str) -> None:
     """Writes one override; under `lock`. The unique constraint refuses a second one written at the same time."""
     rows = ParameterOverride.objects.using(using)
+    if value is None:
+        # JSON's null is a value of an optional parameter; Django would write SQL's NULL.
+        value = Value(None, ParameterOverride._meta.get_field("value"))
     if not rows.filter(lifecycle=lifecycle, name=name).update(value=value, updated_at=now):
         rows.create(lifecycle=lifecycle, name=name, value=value, updated_at=now)
 

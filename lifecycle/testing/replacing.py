@@ -18,5 +18,5 @@ def use_services(lifecycle: Any, replacement: Services) -> Arrangement[Services]
         lifecycle: the class, or the lifecycle's name.
         replacement: anything with the methods that guards and effects call.
     """
-    definition = registry.get(lifecycle) if isinstance(lifecycle, str) else registry.of(lifecycle)
+    definition = registry.of(lifecycle)
     return Arrangement(services.replaced(definition.name, replacement))

@@ -48,7 +48,7 @@ def walk(lifecycle: Any) -> Walk:
     What was fired before `start` (the pytest plugin calls it; so does the first call of this) is not known.
     """
     start()
-    definition = registry.get(lifecycle) if isinstance(lifecycle, str) else registry.of(lifecycle)
+    definition = registry.of(lifecycle)
     steps = {step for step in _steps if step[0] == definition.name}
     fired = {transition for _, transition, _, _ in steps}
     taken = {(transition, source) for _, transition, source, _ in steps}

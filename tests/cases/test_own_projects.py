@@ -6,17 +6,40 @@ import importlib.util
 import os
 import subprocess
 import sys
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
+from uuid import UUID
 
 import pytest
 from django.core.checks import run_checks
 
-from lifecycle import Lifecycle, Transition, registry
+from lifecycle import (
+    SYSTEM,
+    Conflict,
+    Lifecycle,
+    Transition,
+    UnknownLifecycle,
+    available,
+    can,
+    create,
+    fire,
+    fire_many,
+    registry,
+    view,
+)
 from lifecycle.checks.ids import TAG
-from lifecycle.models import LifecycleAccessor, LifecycleModel
+from lifecycle.definition.parameters import InvalidParameter
+from lifecycle.models import LifecycleAccessor, LifecycleModel, ParameterOverride
+from lifecycle.operations import reset_parameter, set_parameter
+from lifecycle.runtime import parameters
+from lifecycle.testing import assert_history
 from tests import servers
-from tests.cases.models.own_projects import Parcel
+from tests.cases.lifecycles.own_projects import CrateLifecycle
+from tests.cases.models.own_projects import Crate
+from tests.desk.lifecycles import TicketLifecycle
+from tests.desk.models import Ticket
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "tests" / "typed"
@@ -68,25 +91,15 @@ def test_a_strict_type_checker_knows_records_answers_columns_and_what_may_be_fir
 def test_names_that_a_model_tells_type_checkers_are_held_to_the_transitions(
     only: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Letters(Lifecycle[Parcel]):
-        class Meta:
-            model = Parcel
-            name = "letters"
-            initial = "packed"
-            final = ["sent", "lost"]
-
-        send = Transition("packed", "sent")
-        lose = Transition("packed", "lost")
-
     right = 'lifecycle: LifecycleAccessor[Literal["send", "lose"]]'
-    assert only(Letters) == []
+    assert only(CrateLifecycle) == []
     for said, sentence in (
         (Literal["send"], "leaves out lose"),
         (Literal["send", "lose", "post"], "names post, which are no transitions"),
     ):
-        monkeypatch.setitem(Parcel.__annotations__, "lifecycle", LifecycleAccessor[said])  # type: ignore[valid-type]
-        told = ("lifecycle.W104", f"The annotation of cases.Parcel.lifecycle {sentence}.", right)
-        assert only(Letters) == [told]
+        monkeypatch.setitem(Crate.__annotations__, "lifecycle", LifecycleAccessor[said])  # type: ignore[valid-type]
+        told = ("lifecycle.W104", f"The annotation of cases.Crate.lifecycle {sentence}.", right)
+        assert only(CrateLifecycle) == [told]
 
 
 @pytest.mark.row("L7")
@@ -97,9 +110,9 @@ def test_a_model_may_name_its_accessor_without_having_it(only: Any) -> None:
 
 @pytest.mark.row("K8")
 def test_a_state_whose_default_is_no_beginning_is_named_by_a_check(only: Any) -> None:
-    class Returns(Lifecycle[Parcel]):
+    class Returns(Lifecycle[Crate]):
         class Meta:
-            model = Parcel
+            model = Crate
             name = "returns"
             initial = ["sent"]
             final = ["lost"]
@@ -108,6 +121,71 @@ def test_a_state_whose_default_is_no_beginning_is_named_by_a_check(only: Any) ->
         lose = Transition("packed", "lost")
 
     said = [one for one in only(Returns) if one[0] == "lifecycle.W103"]
-    begins = "cases.Parcel.status has the default 'packed', in which no record of 'returns' begins"
+    begins = "cases.Crate.status has the default 'packed', in which no record of 'returns' begins"
     hint = "Give the field default='sent', or add 'packed' to Meta.initial."
     assert said == [("lifecycle.W103", f"{begins}: one that names no state is refused.", hint)]
+
+
+# Naming a lifecycle --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.row("L9")
+@pytest.mark.parametrize("said", ["tickets", TicketLifecycle, TicketLifecycle.definition])
+def test_every_verb_takes_a_lifecycle_by_its_name(said: Any) -> None:
+    ticket = create(Ticket(title="Lamp"), actor=SYSTEM, lifecycle=said)
+
+    assert can(ticket, "ask", actor=SYSTEM, lifecycle=said).allowed
+    assert [one.name for one in available(ticket, actor=SYSTEM, lifecycle=said)]
+    assert view(ticket, actor=SYSTEM, lifecycle=said).version == 1
+    assert parameters(said) == TicketLifecycle.Parameters()
+    assert fire(ticket, "ask", actor=SYSTEM, lifecycle=said).record.lifecycle_version == 2
+    assert len(fire_many([ticket], "reply", actor=SYSTEM, lifecycle=said).fired) == 1
+    assert_history(ticket, ["$create", "ask", "reply"], lifecycle=said)
+
+
+@pytest.mark.row("L9")
+def test_a_name_that_no_lifecycle_has_is_told_the_nearest() -> None:
+    with pytest.raises(UnknownLifecycle, match=r"No lifecycle is named 'tickts'\. Did you mean 'tickets'\?"):
+        create(Ticket(title="Lamp"), actor=SYSTEM, lifecycle="tickts")
+
+
+@pytest.mark.django_db
+@pytest.mark.row("L8")
+@pytest.mark.parametrize("said", ["tickets", TicketLifecycle, Ticket, TicketLifecycle.definition, "a record"])
+def test_a_parameter_is_set_by_class_name_or_record_and_by_a_python_value(said: Any) -> None:
+    if said == "a record":
+        said = create(Ticket(title="Lamp"), actor=SYSTEM)
+
+    set_parameter(said, "patience", timedelta(hours=3), actor=SYSTEM, expected=timedelta(days=2))
+
+    assert ParameterOverride.objects.get().value == "P0DT03H00M00S"
+    assert parameters(said).patience == timedelta(hours=3)
+    with pytest.raises(Conflict):
+        set_parameter(said, "patience", timedelta(hours=4), actor=SYSTEM, expected=timedelta(hours=2))
+    with pytest.raises(InvalidParameter, match=r"'patience' of lifecycle 'tickets': .* is no duration"):
+        set_parameter(said, "patience", object(), actor=SYSTEM)
+    reset_parameter(said, "patience", actor=SYSTEM)
+    assert parameters(said).patience == timedelta(days=2)
+
+
+@pytest.mark.django_db
+@pytest.mark.row("L8")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("price", Decimal("19.90")),
+        ("day", date(2026, 5, 1)),
+        ("moment", datetime(2026, 5, 1, 12, tzinfo=UTC)),
+        ("hour", time(8, 30)),
+        ("mark", UUID(int=7)),
+        ("state", Crate.Status.SENT),
+        ("steps", (timedelta(minutes=1), timedelta(minutes=5))),
+        ("least", None),
+    ],
+)
+def test_a_parameter_of_any_type_takes_what_its_own_reading_gives(name: str, value: Any) -> None:
+    made = set_parameter(CrateLifecycle, name, value, actor=SYSTEM)
+    set_parameter(CrateLifecycle, name, value, actor=SYSTEM, expected=value)
+
+    assert getattr(made, name) == value == getattr(parameters(CrateLifecycle), name)

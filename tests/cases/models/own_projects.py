@@ -9,7 +9,7 @@ from django.db import models
 from lifecycle.models import LifecycleAccessor, LifecycleModel, StateField
 
 
-class Parcel(LifecycleModel):
+class Crate(LifecycleModel):
     """Says to type checkers what may be fired."""
 
     class Status(models.TextChoices):
