@@ -313,21 +313,19 @@ def test_a_tick_that_has_become_rare_for_good_is_no_outage_for_ever() -> None:
 
 
 @contextmanager
-def nobody_can_write() -> Iterator[threading.Event]:
-    """While open, the table of runs is locked away from everybody, as in an outage; nobody sees an error."""
+def locked_away() -> Iterator[threading.Event]:
+    """While open, the table of runs is locked away from everybody, as in an outage in which nobody sees an error."""
     locked, release = threading.Event(), threading.Event()
     table = EffectRun._meta.db_table
     lock, unlock = {
-        "postgresql": ([f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"], "ROLLBACK"),
-        "mysql": ([f"LOCK TABLES {table} WRITE"], "UNLOCK TABLES"),
-        "sqlite": (["BEGIN IMMEDIATE"], "ROLLBACK"),
+        "postgresql": (f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE", "ROLLBACK"),
+        "mysql": (f"LOCK TABLES {table} WRITE", "UNLOCK TABLES"),
     }[connection.vendor]
 
     def work() -> None:
         try:
             with connection.cursor() as cursor:
-                for statement in lock:
-                    cursor.execute(statement)
+                cursor.execute(lock)
                 locked.set()
                 assert release.wait(LIMIT)
                 cursor.execute(unlock)
@@ -344,22 +342,15 @@ def nobody_can_write() -> Iterator[threading.Event]:
         thread.join(LIMIT)
 
 
+@by_row
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.row("G3")
-@pytest.mark.parametrize("every", [0, pytest.param(3600, marks=by_row)], ids=["nobody looked", "the rows did not come"])
-def test_an_outcome_in_hand_outlasts_an_outage_longer_than_its_lease(
-    behave: dict[str, Any], own_watchdog: watchdog.Watchdog, settings: Any, every: float
-) -> None:
-    settings.LIFECYCLE = {**settings.LIFECYCLE, "LEASE": SECOND, "TICK_EVERY": SECOND / 20}
-    returned()
-    calls, entered, leave, swept = [], threading.Event(), threading.Event(), []
-
-    def effect(ctx: Any) -> None:
-        calls.append(ctx.attempt)
-        entered.set()
-        assert leave.wait(LIMIT)
-
-    behave["refund_postage"] = effect
+def test_a_sweep_that_waited_for_the_rows_takes_none_back_for_nobody_could_renew_either(settings: Any) -> None:
+    settings.LIFECYCLE = {**settings.LIFECYCLE, "LEASE": SECOND}
+    queue_run(lease_seconds=1)
+    held = claim()
+    looked(dt.timedelta(0), every=3600)
+    swept = []
 
     def sweep() -> None:
         try:
@@ -367,18 +358,13 @@ def test_an_outcome_in_hand_outlasts_an_outage_longer_than_its_lease(
         finally:
             connections.close_all()
 
-    with drained():
-        assert entered.wait(LIMIT)
-        looked(dt.timedelta(0), every)
-        lease_until = the_run().lease_until
-        with nobody_can_write() as back:
-            leave.set()
-            threading.Event().wait(max((lease_until - clock.now()).total_seconds(), 0) + 0.05)
-            sweeper = threading.Thread(target=sweep)
-            sweeper.start()
-            threading.Event().wait(0.4)  # longer than an interval of the lease
-            back.set()
-            sweeper.join(LIMIT)
+    with locked_away() as back:
+        threading.Event().wait(max((held.lease_until - clock.now()).total_seconds(), 0) + 0.05)
+        sweeper = threading.Thread(target=sweep)
+        sweeper.start()
+        threading.Event().wait(0.4)  # longer than an interval of the lease
+        back.set()
+        sweeper.join(LIMIT)
 
     assert swept == [0]
-    assert (the_run().status, the_run().crashes, calls) == ("succeeded", 0, [1])
+    assert claims.for_alias(USING).renew([held.proof]) == {held.id}
