@@ -123,7 +123,8 @@ def _is_tried_again(verdict: Verdict, using: str) -> bool:
 def timed_out(start: Start, verdict: Verdict) -> None:
     """Fails an attempt whose code does not come back, from another thread; its worker loses the fence.
 
-    What follows is left to the tick: hooks of the project's must not run, and perhaps hang, in the watchdog.
+    The code may go on, for nobody can interrupt it: another attempt waits as long as for a lost worker. What follows is
+    left to the tick: hooks of the project's must not run, and perhaps hang, in the watchdog.
     """
     using, failure = start.using, verdict.failure
     with transaction.atomic(using=using):
@@ -131,6 +132,7 @@ def timed_out(start: Start, verdict: Verdict) -> None:
         now = timing.now(using)
         again = verdict.due(now)
         if again is not None:
+            again = max(again, now + dt.timedelta(seconds=start.held.lease_seconds))
             outcomes.retry(start.held, failure, again, now, using, bump=True)
             return
         owed = start.effect.on_failure is not None

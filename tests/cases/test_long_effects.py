@@ -310,3 +310,34 @@ def test_no_code_is_entered_without_its_mark(behave: dict[str, Any], short: Call
         attempts.perform(held, USING, lambda: None)
 
     assert called == []
+
+
+# Code that cannot be interrupted -----------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G13")
+def test_an_attempt_after_code_that_could_not_be_interrupted_waits_as_long_as_for_a_lost_worker(
+    behave: dict[str, Any], short: Callable[..., None], own_watchdog: watchdog.Watchdog
+) -> None:
+    short("print_label", timeout=dt.timedelta(milliseconds=50), lease=dt.timedelta(minutes=5))
+    sent()
+    with inside(behave, "print_label"):
+        until(lambda: the_run().error_kind == "timeout")
+        run, attempt = the_run(), EffectAttempt.objects.get()
+        assert run.status == "queued"
+        assert run.available_at - attempt.ended_at == dt.timedelta(minutes=5), "the code may still be going on"
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G13")
+def test_an_attempt_after_code_that_was_interrupted_waits_for_its_backoff_alone(
+    behave: dict[str, Any], short: Callable[..., None]
+) -> None:
+    short("print_label", timeout=dt.timedelta(milliseconds=50), lease=dt.timedelta(minutes=5))
+    sent()
+    behave["print_label"] = lambda ctx: threading.Event().wait(LIMIT)
+
+    drain(runs=1)
+
+    assert the_run().available_at - EffectAttempt.objects.get().ended_at == dt.timedelta(seconds=2)
