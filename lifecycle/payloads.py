@@ -15,9 +15,11 @@ from typing import Any
 
 from lifecycle.exceptions import InvalidPayload
 
+# What a caller hands in, rather than an effect answers. Records in it stand for their keys.
+GIVEN = ("input",)
 REDACTED = "[redacted]"
 DEFAULT_LIMIT = 64 * 1024  # bytes
-_MAX_DEPTH = 100
+_MAX_DEPTH = 30  # MariaDB keeps no JSON deeper than 32
 
 
 def jsonable(value: Any, *, what: str = "payload", limit: int = DEFAULT_LIMIT) -> Any:
@@ -74,6 +76,8 @@ def _plain(value: Any, path: str, what: str, depth: int) -> Any:  # noqa: C901 a
         return duration_iso_string(value)
     if isinstance(value, (decimal.Decimal, uuid.UUID)) or type(value).__name__ == "__proxy__":
         return str(value)
+    if what in GIVEN and hasattr(value, "_meta") and getattr(value, "pk", None) is not None:
+        return _plain(value.pk, path, what, depth)
     raise _bad(path, what, f"{type(value).__name__} ({_short(value)})")
 
 
@@ -96,7 +100,7 @@ def _refuse_unstorable(text: str, path: str, what: str, kind: str) -> None:
 def _bad(path: str, what: str, found: str) -> InvalidPayload:
     return InvalidPayload(
         f"The {what} must be JSON: at {path} there is {found}. "
-        "Return dicts, lists, strings, numbers, booleans or None.",
+        f"{'Give' if what in GIVEN else 'Return'} dicts, lists, strings, numbers, booleans or None.",
         path=path,
     )
 

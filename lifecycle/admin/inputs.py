@@ -92,7 +92,9 @@ def fields_of(definition: Definition, edge: CompiledTransition, record: Any = No
     if edge.form is not None:
         fields.update({name: copy.deepcopy(field) for name, field in edge.form().fields.items()})
     for name in edge.accept:
-        if name not in fields:
+        if name in fields:
+            _begin_with(fields[name], definition.model._meta.get_field(name), record)
+        else:
             made = _column(definition.model._meta.get_field(name), record)
             if made is not None:
                 fields[name] = made
@@ -122,10 +124,14 @@ def _with_zone(field: forms.Field, value: Any) -> Any:
 
 def _column(column: Any, record: Any) -> forms.Field | None:
     made: forms.Field | None = column.formfield()
-    if made is None:
-        return None
-    if record is not None:
-        made.initial = column.value_from_object(record)
-    # An emptied column is a value of its own, not the absence of one.
-    made.lifecycle_empty_counts = True  # type: ignore[attr-defined]
+    if made is not None:
+        made.initial = None  # of a new record; this one has a value
+        _begin_with(made, column, record)
     return made
+
+
+def _begin_with(field: Any, column: Any, record: Any) -> None:
+    """A field of an accepted column shows what the record has; emptied, it says so: that is a value of its own."""
+    if record is not None and field.initial is None:
+        field.initial = column.value_from_object(record)
+    field.lifecycle_empty_counts = True

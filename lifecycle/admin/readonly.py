@@ -62,6 +62,11 @@ class ReadOnlyAdmin(ModelAdmin):
         """For actions with ``permissions=["operate"]``."""
         return permissions.may_operate(request.user)
 
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """The rows; none where the address asks for what no text column can hold."""
+        rows = super().get_queryset(request)
+        return rows.none() if any("\x00" in value for value in request.GET.values()) else rows
+
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """The list under its own name: nothing is selected to be changed."""
         addresses.stand_on(request, self.admin_site)

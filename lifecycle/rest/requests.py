@@ -97,7 +97,12 @@ def read_data(request: Request) -> Any:
     try:
         return request.data
     except RecursionError:
-        raise ParseError(_("The body is nested too deeply.")) from None
+        raise too_deep() from None
+
+
+def too_deep() -> ParseError:
+    """The error that a body is nested deeper than a parser can follow."""
+    return ParseError(_("The body is nested too deeply."))
 
 
 def limit_size(request: Request, limit: int | None = None) -> None:

@@ -241,6 +241,13 @@ class LifecycleViewSetMixin(_Base):
             self.throttle_scope = scope
         super().initial(request, *args, **kwargs)
 
+    def perform_authentication(self, request: Request) -> None:
+        """Who asks. The CSRF check of a session reads the body first: one that no parser can read is a bad request."""
+        try:
+            super().perform_authentication(request)
+        except RecursionError:
+            raise requests.too_deep() from None
+
     def get_permissions(self) -> list[Any]:
         """The viewset's permissions, and on the lifecycle's doors those of the lifecycle."""
         permissions = list(super().get_permissions())

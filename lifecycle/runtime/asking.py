@@ -55,7 +55,7 @@ def _verdict(
         return Verdict(allowed=False, refusals=tuple(refusals))
     if input is not None:
         given, _ = orders.read_input(definition, edge, input)
-        cleaned = inputs.clean(edge, ctx.record, given, manual=manual)
+        cleaned = inputs.clean(edge, ctx.record, given, manual=manual, using=ctx.using)
         if cleaned.problems:
             return Verdict(allowed=False, problems=tuple(cleaned.problems))
         ctx = replace(ctx, input=cleaned.values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from lifecycle.models import CREATE, TransitionLog
 from lifecycle.refusals import InputProblem
 from lifecycle.runtime import announcements, evaluator, firing, inputs, orders, requests, retrying, writing
 from lifecycle.runtime.results import Fired
-from lifecycle.store import given, history, parameters, records, timing, uniqueness
+from lifecycle.store import given, history, parameters, readable, records, timing, uniqueness
 
 Record = TypeVar("Record")
 
@@ -181,16 +181,45 @@ def _initial_state(definition: Definition, record: Any) -> str:
 
 def _validate(definition: Definition, record: Any, using: str) -> None:
     record._state.db = using  # where relations and constraints are looked up
+    problems: list[InputProblem] = []
     try:
         with uniqueness.looked_for_on(record, using):
             record.full_clean(exclude=set(definition.owned_fields))
     except ValidationError as error:
-        problems: list[InputProblem] = []
         for name, errors in error.error_dict.items():
             problems += inputs.problems_of(errors, "" if name == NON_FIELD_ERRORS else name)
-        raise InvalidInput(
-            " ".join(str(problem) for problem in problems), problems=problems, lifecycle=definition.name
-        ) from error
+    except inputs.CHOKED:
+        problems += (found := list(_choking(record, definition)))
+        if not found:
+            raise
+    problems += _unreadable(record, {problem.field for problem in problems}, using)
+    if problems:
+        raise InvalidInput(" ".join(str(problem) for problem in problems), problems=problems, lifecycle=definition.name)
+
+
+def _choking(record: Any, definition: Definition) -> Iterator[InputProblem]:
+    """The columns whose own cleaning fails with something else than a complaint: a value of another type."""
+    for field in record._meta.concrete_fields:
+        if field.name in definition.owned_fields or field.generated:
+            continue
+        value = record.__dict__.get(field.attname)
+        if value is None or hasattr(value, "resolve_expression"):
+            continue
+        try:
+            field.clean(value, record)
+        except ValidationError as error:
+            yield from inputs.problems_of([error], field.name)
+        except inputs.CHOKED as error:
+            yield InputProblem(field=field.name, code="invalid", message=str(error))
+
+
+def _unreadable(record: Any, complained_of: set[str], using: str) -> Iterator[InputProblem]:
+    for field in record._meta.concrete_fields:
+        if field.name in complained_of or field.generated:
+            continue
+        complaint = readable.complaint(field, record.__dict__.get(field.attname), using)
+        if complaint is not None:
+            yield InputProblem(field=field.name, code="invalid", message=complaint)
 
 
 def _input(input: Any) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

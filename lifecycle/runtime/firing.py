@@ -271,7 +271,7 @@ def decide(order: FiringOrder, ctx: TransitionContext[Any]) -> tuple[TransitionC
     refusals = evaluator.state_and_permission(definition, edge, ctx)
     if refusals:
         raise evaluator.refused(definition, edge, record_id, refusals)
-    cleaned = inputs.clean(edge, ctx.record, order.input, manual=order.manual)
+    cleaned = inputs.clean(edge, ctx.record, order.input, manual=order.manual, using=ctx.using)
     if cleaned.problems:
         raise InvalidInput(
             " ".join(str(problem) for problem in cleaned.problems),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.utils.translation import gettext as _
 
 from lifecycle.definition.compiled import CompiledTransition
 from lifecycle.refusals import InputProblem
+from lifecycle.store import readable
 from lifecycle.suggest import nearest
+
+# What the cleaning of a field raises that was made for text and is given what JSON can say.
+CHOKED = (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError)
 
 
 class CleanInput:
@@ -23,8 +28,10 @@ class CleanInput:
         self.problems: list[InputProblem] = []
 
 
-def clean(edge: CompiledTransition, record: Any, given: Mapping[str, Any], *, manual: bool) -> CleanInput:
+def clean(edge: CompiledTransition, record: Any, given: Mapping[str, Any], *, manual: bool, using: str) -> CleanInput:
     """Cleans an input for a record; all problems are collected, nothing is raised.
+
+    What is cleaned is judged by what the columns of the database ``using`` can give back.
 
     ``manual`` refuses keys that neither the form nor ``accept`` knows; server code may pass more for its hooks.
     """
@@ -33,7 +40,7 @@ def clean(edge: CompiledTransition, record: Any, given: Mapping[str, Any], *, ma
     if edge.form is not None:
         _through_form(edge.form, given, result)
     if edge.accept:
-        _accept(edge, record, result)
+        _accept(edge, record, given, result, using)
     if manual:
         _refuse_unknown(edge, given, result)
     return result
@@ -41,29 +48,64 @@ def clean(edge: CompiledTransition, record: Any, given: Mapping[str, Any], *, ma
 
 def _through_form(form_class: Any, given: Mapping[str, Any], result: CleanInput) -> None:
     form = form_class(data=dict(given))
-    if form.is_valid():
-        result.values.update(form.cleaned_data)
+    try:
+        valid = form.is_valid()
+    except Exception:
+        # JSON says what no HTML form does: a number for a date, a list for a choice.
+        result.problems += (found := list(_choking(form)))
+        if not found:
+            raise
         return
-    for name, errors in form.errors.as_data().items():
-        result.problems += problems_of(errors, "" if name == NON_FIELD_ERRORS else name)
+    if not valid:
+        for name, errors in form.errors.as_data().items():
+            result.problems += problems_of(errors, "" if name == NON_FIELD_ERRORS else name)
+        return
+    result.values.update(form.cleaned_data)
+    for name, value in form.cleaned_data.items():
+        if (complaint := readable.complaint_about(value)) is not None:
+            result.problems.append(InputProblem(field=name, code="invalid", message=complaint))
 
 
-def _accept(edge: CompiledTransition, record: Any, result: CleanInput) -> None:
+def _choking(form: Any) -> Iterator[InputProblem]:
+    """The fields whose own cleaning fails with something else than a complaint."""
+    for name, field in form.fields.items():
+        try:
+            field.clean(field.widget.value_from_datadict(form.data, form.files, form.add_prefix(name)))
+        except ValidationError as error:
+            yield from problems_of([error], name)
+        except CHOKED:
+            message = field.error_messages.get("invalid") or _("Enter a valid value.")
+            yield InputProblem(field=name, code="invalid", message=str(message))
+
+
+def _accept(edge: CompiledTransition, record: Any, given: Mapping[str, Any], result: CleanInput, using: str) -> None:
     for name in edge.accept:
-        if name not in result.values:
+        if name not in result.values or _left_out(edge.form, name, given, result.values[name]):
+            continue
+        if any(problem.field == name for problem in result.problems):
             continue
         field = record._meta.get_field(name)
         try:
             cleaned = field.clean(_as_key(field, result.values[name]), record)
         except ValidationError as error:
-            if not any(problem.field == name for problem in result.problems):
-                result.problems += problems_of([error], name)
-        except (TypeError, ValueError) as error:
+            result.problems += problems_of([error], name)
+            continue
+        except CHOKED as error:
             result.problems.append(InputProblem(field=name, code="invalid", message=str(error)))
-        else:
-            result.changes[field.attname] = cleaned
-            if not field.is_relation:
-                result.values[name] = cleaned
+            continue
+        complaint = readable.complaint(field, cleaned, using)
+        if complaint is not None:
+            result.problems.append(InputProblem(field=name, code="invalid", message=complaint))
+            continue
+        result.changes[field.attname] = cleaned
+        if not field.is_relation:
+            result.values[name] = cleaned
+
+
+def _left_out(form: Any, name: str, given: Mapping[str, Any], cleaned: Any) -> bool:
+    """Whether a column keeps its value: its form field was not given, and the form made up none for it."""
+    field = getattr(form, "base_fields", {}).get(name)
+    return field is not None and name not in given and (cleaned is False or cleaned in field.empty_values)
 
 
 def _as_key(field: Any, value: Any) -> Any:

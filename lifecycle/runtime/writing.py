@@ -15,7 +15,7 @@ from lifecycle.definition.compiled import CompiledEffect, CompiledTransition, De
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.exceptions import InvalidRoute, InvalidSet
 from lifecycle.models import EffectRun, TransitionLog
-from lifecycle.store import records
+from lifecycle.store import readable, records
 from lifecycle.suggest import did_you_mean
 
 
@@ -61,6 +61,9 @@ def changes(
             field = _settable(definition, edge, name, key)
             if field.is_relation and hasattr(value, "_meta"):
                 value = getattr(value, field.target_field.attname)
+            complaint = readable.complaint(field, value, ctx.using)
+            if complaint is not None:
+                raise _invalid_set(definition, edge, f"'{name}' answered {value!r:.80} for '{key}'. {complaint}")
             result[field.attname] = value
     return result
 
