@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from django.db import connections
-from django.db.models import F, Min
+from django.db.models import F, Max, Min
 
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, Outcome, RunStatus, TransitionLog
 from lifecycle.store.claims.contract import ClaimedRun
@@ -218,10 +218,12 @@ def lock_expired(
     return list(rows.order_by("lease_until")[:limit])
 
 
-def shortest_expired(now: dt.datetime, using: str) -> int | None:
-    """The shortest lease, in seconds, among those that are over; None when none is."""
-    found: int | None = _expired(now, using).aggregate(shortest=Min("lease_seconds"))["shortest"]
-    return found
+def expired_lengths(now: dt.datetime, using: str) -> tuple[dt.timedelta, dt.timedelta] | None:
+    """The length of the shortest and of the longest lease among those that are over; None when none is."""
+    found = _expired(now, using).aggregate(shortest=Min("lease_seconds"), longest=Max("lease_seconds"))
+    if found["shortest"] is None:
+        return None
+    return dt.timedelta(seconds=found["shortest"]), dt.timedelta(seconds=found["longest"])
 
 
 def _expired(now: dt.datetime, using: str) -> Any:

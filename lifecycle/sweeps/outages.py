@@ -27,7 +27,7 @@ class Leases:
 
     def __init__(self, using: str) -> None:
         self.using = using
-        self.wait = min(conf.options().lease / 4, LONGEST_WAIT)
+        self.wait = _interval(conf.options().lease)
         self.now = timing.now(using)
         row = ticks.read(LEASES, using)
         counts: dict[str, Any] = row.counts if row is not None else {}
@@ -44,10 +44,15 @@ class Leases:
         if self._next_at is not None and self.now < self._next_at <= self.now + LONGEST_WAIT:
             self._note(self._next_at, resume_at=self.resume_at)
             return True
-        if self._gap > 2 * self._usual and self._could_end_a_lease():
-            self.hold_back(self._gap)
-            return True
-        return False
+        if self._gap <= 2 * self._usual:
+            return False
+        ended = outcomes.expired_lengths(self.now, self.using)
+        # A lease is renewed after a quarter of its length at the latest; the rest is what an outage must outlast.
+        if ended is None or self._gap < 0.75 * ended[0]:
+            return False
+        self.wait = _interval(ended[1])
+        self.hold_back(self._gap)
+        return True
 
     def hold_back(self, away: dt.timedelta) -> None:
         """Takes nothing back until those who still work had time to renew."""
@@ -63,13 +68,12 @@ class Leases:
         """The pass is over; the next one goes on at ``resume_at``, or from the start."""
         self._note(self.now, resume_at=resume_at)
 
-    def _could_end_a_lease(self) -> bool:
-        # A lease is renewed after a quarter of its length at the latest; the rest is what an outage must outlast.
-        shortest = outcomes.shortest_expired(self.now, self.using)
-        return shortest is not None and self._gap >= 0.75 * dt.timedelta(seconds=shortest)
-
     def _note(self, next_at: dt.datetime, *, resume_at: dt.datetime | None) -> None:
         # What is usual is learned slowly: two outages in a row are not.
         every = min(self._gap, 2 * self._usual).total_seconds()
         counts = {"every": round(every, 3), "resume_at": resume_at.isoformat() if resume_at is not None else None}
         ticks.note(LEASES, next_at, counts, self.using)
+
+
+def _interval(lease: dt.timedelta) -> dt.timedelta:
+    return min(lease / 4, LONGEST_WAIT)

@@ -115,6 +115,26 @@ def test_kill_9_of_one_pool_process_is_mended_by_the_worker_that_lost_it(online:
     assert len({line.key for line in again}) == 1
 
 
+@pytest.mark.row("G2", "G8")
+def test_a_worker_that_stood_still_for_longer_than_its_lease_changes_nothing_when_it_goes_on(offline: Stage) -> None:
+    offline.hold_effects()
+    first = offline.lifecycle_worker()
+    [parcel] = send()
+    offline.wait_until("the start", lambda: offline.journal("start"))
+    os.kill(first.pid, signal.SIGSTOP)
+    offline.lifecycle_worker()
+    offline.wait_until("another start", lambda: len(offline.journal("start")) == 2)
+    os.kill(first.pid, signal.SIGCONT)
+    offline.let_go()
+    offline.wait_until("both ends", lambda: len(offline.journal("end")) == 2)
+    offline.wait_until("the label", lambda: all_sent(1))
+
+    run = EffectRun.objects.get()
+    assert (run.status, run.crashes, run.attempts, run.fence) == (RunStatus.SUCCEEDED, 1, 1, 3)
+    parcel.refresh_from_db()
+    assert parcel.label == "L-2"
+
+
 @pytest.mark.parametrize("kind", ["celery", "lifecycle_worker"])
 def test_sigterm_finishes_the_run_under_way_and_starts_no_other(online: Stage, kind: str) -> None:
     online.hold_effects()
