@@ -32,7 +32,13 @@ OUTAGE = 600.0
 Next = Callable[[], Wanted | None]
 
 
-def perform(held: ClaimedRun, using: str, following: Next, watch: Watch | None = None) -> ClaimedRun | None:
+def perform(
+    held: ClaimedRun,
+    using: str,
+    following: Next,
+    watch: Watch | None = None,
+    stopping: Callable[[], bool] = connecting.never,
+) -> ClaimedRun | None:
     """Does one claimed run and reports what came of it.
 
     Args:
@@ -40,6 +46,7 @@ def perform(held: ClaimedRun, using: str, following: Next, watch: Watch | None =
         using: its database.
         following: asked right before the finish which run would be taken next (None: no more).
         watch: what keeps its lease since the claim; without one it is kept from here on.
+        stopping: whether the worker was told to end.
 
     Returns:
         The next run, if it was claimed together with the finish.
@@ -49,8 +56,8 @@ def perform(held: ClaimedRun, using: str, following: Next, watch: Watch | None =
     """
     if watch is None:
         with watchdog.holding(held, using) as watch:
-            return perform(held, using, following, watch)
-    start = _known(held, using)
+            return perform(held, using, following, watch, stopping)
+    start = _known(held, using, stopping)
     if start is None:
         _put_back(held, using)
         return None
@@ -175,7 +182,7 @@ def _report(start: Start, write: Callable[[], ClaimedRun | None]) -> ClaimedRun 
             raise finishing.lost(start.held)
         return nothing if standing == "recorded" else None
 
-    [following] = connecting.until_answered(lambda: (write(),), recover, start.using, OUTAGE)
+    [following] = connecting.until_answered(lambda: (write(),), recover, start.using, OUTAGE, start.stopping)
     return following
 
 
@@ -196,7 +203,7 @@ def _report_failure(start: Start, error: BaseException) -> None:
 
 def _standing(start: Start) -> str:
     return connecting.until_answered(
-        lambda: outcomes.standing(start.held, start.using), lambda: None, start.using, OUTAGE
+        lambda: outcomes.standing(start.held, start.using), lambda: None, start.using, OUTAGE, start.stopping
     )
 
 
@@ -209,12 +216,12 @@ def _go_down(start: Start) -> None:
         log.warning("%s could not be given back; its lease will end.", start.held, exc_info=True)
 
 
-def _known(held: ClaimedRun, using: str) -> Start | None:
+def _known(held: ClaimedRun, using: str, stopping: Callable[[], bool]) -> Start | None:
     definition = registry.find(held.lifecycle)
     effect = definition.effects.get(held.effect) if definition is not None else None
     if definition is None or effect is None:
         return None
-    return Start(held=held, definition=definition, effect=effect, using=using)
+    return Start(held=held, definition=definition, effect=effect, using=using, stopping=stopping)
 
 
 def _put_back(held: ClaimedRun, using: str) -> None:

@@ -16,6 +16,8 @@ log = logging.getLogger("lifecycle.execution")
 T = TypeVar("T")
 
 BROKEN = (OperationalError, InterfaceError)
+# So many seconds a worker that was told to end goes on trying to report what it has in hand.
+LAST_TRIES = 10.0
 _SLICE = 0.1
 _LONGEST = 5.0
 _ACTIVE = 1  # libpq's PQTRANS_ACTIVE: a statement is under way
@@ -75,7 +77,18 @@ def discard(using: str) -> None:
     _quietly(connections[using].close, connections[using])
 
 
-def until_answered(work: Callable[[], T], recover: Callable[[], T | None], using: str, seconds: float) -> T:
+def never() -> bool:
+    """Nobody told the worker to end."""
+    return False
+
+
+def until_answered(
+    work: Callable[[], T],
+    recover: Callable[[], T | None],
+    using: str,
+    seconds: float,
+    stopping: Callable[[], bool] = never,
+) -> T:
     """Does protocol work through a database outage: waits with jitter, opens a new connection, looks, does it again.
 
     Args:
@@ -83,11 +96,16 @@ def until_answered(work: Callable[[], T], recover: Callable[[], T | None], using
         recover: asked after each outage, for the first one's commit may have happened: its answer, or None to repeat.
         using: the database.
         seconds: for how long; then the error is raised.
+        stopping: whether the worker was told to end; from then on it tries a little longer only.
     """
     if connections[using].in_atomic_block:  # nobody but the owner of that transaction can repair it
         return work()
     until = clock.monotonic() + seconds
     broken = 0
+
+    def over() -> bool:
+        return clock.monotonic() >= until
+
     while True:
         try:
             answer = recover() if broken else None
@@ -95,10 +113,13 @@ def until_answered(work: Callable[[], T], recover: Callable[[], T | None], using
         except BROKEN as error:
             broken += 1
             discard(using)
-            if clock.monotonic() >= until:
+            if stopping():
+                until = min(until, clock.monotonic() + LAST_TRIES)
+                stopping = never  # the time that is left has begun
+            if over():
                 raise
             log.warning("The database '%s' does not answer, trying again: %s", using, error)
-            pause(broken, lambda: clock.monotonic() >= until)
+            pause(broken, over)
 
 
 def pause(failures: int, stop: Callable[[], bool]) -> None:

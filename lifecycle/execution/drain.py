@@ -135,7 +135,7 @@ class _Drain:
         self.budget.done += 1
         self.asked, following = False, None
         try:
-            following = attempts.perform(held, self.using, self._wanted, watch)
+            following = attempts.perform(held, self.using, self._wanted, watch, self.budget.stopping)
         except LeaseLost as error:
             self.begun.add(held.proof)
             log.info("%s", error)

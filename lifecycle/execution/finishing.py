@@ -35,6 +35,7 @@ class Start:
     definition: Definition
     effect: CompiledEffect
     using: str
+    stopping: Callable[[], bool] = connecting.never
 
     @property
     def reminder(self) -> CompiledReminder | None:

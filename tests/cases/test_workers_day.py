@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import OperationalError, connection, connections, transaction
 
 from lifecycle import SYSTEM, clock, conf, effect
 from lifecycle.exceptions import LeaseLost
-from lifecycle.execution import attempts, crashes, finishing, follow_ups, watchdog
+from lifecycle.execution import attempts, connecting, crashes, finishing, follow_ups, watchdog
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, Tick
 from lifecycle.runtime import create, fire
@@ -368,3 +368,24 @@ def test_a_sweep_that_waited_for_the_rows_takes_none_back_for_nobody_could_renew
 
     assert swept == [0]
     assert claims.for_alias(USING).renew([held.proof]) == {held.id}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G3")
+def test_a_worker_told_to_end_in_an_outage_holds_on_to_its_outcome_a_little_longer_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connecting, "LAST_TRIES", 0.3)
+    told, tries = threading.Event(), []
+
+    def write() -> None:
+        tries.append(clock.monotonic())
+        if len(tries) == 3:
+            told.set()
+        raise OperationalError("server closed the connection unexpectedly")
+
+    with pytest.raises(OperationalError):
+        connecting.until_answered(write, lambda: None, USING, attempts.OUTAGE, told.is_set)
+
+    assert len(tries) > 3
+    assert tries[-1] - tries[2] < LIMIT / 2
