@@ -29,6 +29,10 @@ class Options:
         default=False,
         metadata={"help": "Install a database trigger that refuses a changed status without a new version."},
     )
+    database_guard_unmanaged: tuple[str, ...] = field(
+        default=(),
+        metadata={"help": "Unmanaged models (`app.Model`) whose tables get that trigger, too."},
+    )
     dispatcher: str = field(
         default="lifecycle.dispatch.celery.CeleryDispatcher",
         metadata={"help": "Dotted path of the class that wakes workers after a commit."},
@@ -122,7 +126,7 @@ def read(given: Any) -> Options:
         complaint = _complaint(types_[known.name], value, known.metadata.get("minimum"))
         if complaint:
             problems.append(_problem(key, "invalid", complaint))
-        values[known.name] = tuple(value) if known.name == "redact" and isinstance(value, list) else value
+        values[known.name] = tuple(value) if isinstance(value, list) else value
     if problems:
         raise InvalidSettings(f"settings.{NAME}: " + " ".join(str(p) for p in problems), problems=problems)
     return Options(**values)

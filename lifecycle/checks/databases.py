@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from django.apps import apps
 from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as Caution
 from django.db import connections, router
 
-from lifecycle import registry
+from lifecycle import conf, registry
 from lifecycle.checks.ids import TAG
+from lifecycle.database_guard import installation
+from lifecycle.exceptions import InvalidSettings
 from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.suggest import did_you_mean
 
 SHORTEST_SQLITE_TIMEOUT = 5  # seconds; Django's and Python's default
 
@@ -123,3 +127,44 @@ def records_live_beside_their_history(app_configs: Sequence[Any] | None, **kwarg
                     )
                 )
     return found
+
+
+@register(TAG)
+def the_guard_reaches_every_state_column(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports state columns that DATABASE_GUARD passes by, and names in DATABASE_GUARD_UNMANAGED that are no models."""
+    try:
+        options = conf.options()
+    except InvalidSettings:
+        return []  # told by the check of the settings
+    if not options.database_guard:
+        return []
+    models = apps.get_models()
+    found = [
+        _unguarded(column, reason)
+        for model in models
+        for column, reason in installation.unguardable(connections[router.db_for_write(model)], [model])
+    ]
+    known = {model._meta.label: model._meta.managed for model in models}
+    return found + [
+        Caution(
+            f"DATABASE_GUARD_UNMANAGED names '{label}', which is no unmanaged model.",
+            hint=did_you_mean(label, [name for name, managed in known.items() if not managed]),
+            obj=f"settings.{conf.NAME}['DATABASE_GUARD_UNMANAGED']",
+            id="lifecycle.W125",
+        )
+        for label in options.database_guard_unmanaged
+        if known.get(label, True)
+    ]
+
+
+def _unguarded(column: str, reason: str) -> CheckMessage:
+    hint = "Silence this check if code that goes round Python may write the column."
+    if reason == installation.UNMANAGED:
+        label = column.rpartition(".")[0]
+        hint = f"Add '{label}' to LIFECYCLE['DATABASE_GUARD_UNMANAGED'] if its table may have a trigger. " + hint
+    return Caution(
+        f"{column} is not guarded by the database: {reason}.",
+        hint=hint,
+        obj=f"settings.{conf.NAME}['DATABASE_GUARD']",
+        id="lifecycle.W125",
+    )

@@ -70,6 +70,7 @@ MEANINGS: Final = {
     "lifecycle.W120": "SQLite without WAL.",
     "lifecycle.W121": "SQLite with a timeout shorter than 5 seconds.",
     "lifecycle.W122": "MySQL or MariaDB with another isolation level than READ COMMITTED.",
+    "lifecycle.W125": "DATABASE_GUARD is on and a state column is not guarded by it.",
     "lifecycle.E130": "settings.LIFECYCLE is invalid.",
     "lifecycle.E131": "The dispatcher cannot be imported.",
     "lifecycle.W130": "Celery ends tasks before an effect's own timeout would.",

@@ -24,6 +24,7 @@ FAULTS: dict[str, Fault] = {
     "migrations": database.pending_migrations,
     "missing_indexes": indexes.missing,
     "missing_triggers": guard.missing_triggers,
+    "unguarded_columns": guard.unguarded_columns,
     "clock_skew": database.clock_skew,
     "no_tick": ticking.no_tick,
     "failing_ticks": ticking.failing_ticks,

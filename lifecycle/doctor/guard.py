@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from django.apps import apps
 from django.db import connections
+from django.db.models import Model
 
 from lifecycle import conf
 from lifecycle.database_guard import installation
-from lifecycle.doctor.finding import ERROR, Finding, several
+from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
 from lifecycle.doctor.patient import Patient
 from lifecycle.store import aliases
 
@@ -18,7 +19,7 @@ def missing_triggers(patient: Patient) -> Iterator[Finding]:
     """State columns that the setting wants guarded and the database does not guard."""
     if not conf.options().database_guard:
         return
-    models = [model for model in apps.get_models() if aliases.may_store(model, patient.using)]
+    models = _models(patient)
     missing = installation.missing(connections[patient.using], models)
     if missing:
         yield patient.found(
@@ -31,3 +32,25 @@ def missing_triggers(patient: Patient) -> Iterator[Finding]:
             count=len(missing),
             examples=tuple(f"{t.table}.{t.columns[0]}" for t in missing[: patient.limits.examples]),
         )
+
+
+def unguarded_columns(patient: Patient) -> Iterator[Finding]:
+    """State columns that no trigger can or may guard, though the setting asks for it."""
+    if not conf.options().database_guard:
+        return
+    found = installation.unguardable(connections[patient.using], _models(patient), look=True)
+    if found:
+        yield patient.found(
+            "unguarded_columns",
+            WARNING,
+            f"{several(len(found), 'state column is', 'state columns are')} beyond LIFECYCLE['DATABASE_GUARD']: "
+            f"{found[0][1]}.",
+            "If the table may have a trigger, name the model in LIFECYCLE['DATABASE_GUARD_UNMANAGED'] and migrate; for "
+            "a view, guard the tables behind it.",
+            count=len(found),
+            examples=tuple(column for column, _ in found[: patient.limits.examples]),
+        )
+
+
+def _models(patient: Patient) -> list[type[Model]]:
+    return [model for model in apps.get_models() if aliases.may_store(model, patient.using)]
