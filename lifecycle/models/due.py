@@ -100,9 +100,7 @@ def deadlines(
     A hold counts only for dates up to its own time: when the date is moved on, the new one is not held up.
     Yields rows ``(pk, version, date)``.
     """
-    at = F(deadline.at) if isinstance(deadline.at, str) else deadline.at
-    rows = definition.model._base_manager.using(using).filter(**{definition.state_field: state})
-    rows = rows.annotate(**{DUE_AT: at})
+    rows = _with_date(definition, deadline, using).filter(**{definition.state_field: state})
     moment: Any = now
     if _is_plain_date(rows.query.annotations[DUE_AT].output_field):
         moment = timezone.localdate(now)
@@ -110,6 +108,21 @@ def deadlines(
     holds = _holds(definition, deadline.name, now, using).filter(updated_at__gte=OuterRef(DUE_AT))
     rows = rows.exclude(Exists(holds)).order_by(DUE_AT, "pk")
     return _beyond(rows.values_list("pk", definition.version_field, DUE_AT), DUE_AT, after)
+
+
+def _with_date(definition: Definition, deadline: CompiledDeadline, using: str) -> Any:
+    at = F(deadline.at) if isinstance(deadline.at, str) else deadline.at
+    return definition.model._base_manager.using(using).annotate(**{DUE_AT: at})
+
+
+def without_dates(definition: Definition, rows: Any) -> list[tuple[Any, int]]:
+    """``(pk, version)`` of rows that `deadlines` found, for when one of their dates cannot be read."""
+    return list(rows.values_list("pk", definition.version_field))
+
+
+def dates_of(definition: Definition, deadline: CompiledDeadline, pk: Any, using: str) -> list[Any]:
+    """The date of one record, as a list of one; of none when it is gone."""
+    return list(_with_date(definition, deadline, using).filter(pk=pk).values_list(DUE_AT, flat=True))
 
 
 def _is_plain_date(field: Any) -> bool:

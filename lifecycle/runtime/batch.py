@@ -17,7 +17,7 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import Record, TransitionContext
 from lifecycle.definition.transitions import Transition
 from lifecycle.dispatch import after_commit
-from lifecycle.exceptions import Conflict, LifecycleError, Refused
+from lifecycle.exceptions import LifecycleError, Refused
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import announcements, expectations, firing, orders, requests, retrying, writing
 from lifecycle.runtime.orders import FiringOrder
@@ -158,6 +158,30 @@ def _in_transaction(
     skip_locked: bool,
     edits: Mapping[Any, expectations.Edits],
 ) -> BatchReport:
+    """Together where that works; where one row prevents it, that row must not take the others with it: one by one.
+
+    A row may be what its driver cannot read, its guard may meet an error of the database, its values may be refused.
+    """
+    try:
+        with transactions.atomic(using):
+            return _together(order, pks, using, keys=keys, skip_locked=skip_locked, edits=edits)
+    except Exception as error:
+        if retrying.lost_a_race(error) or not connections[using].is_usable():
+            raise
+    report = BatchReport()
+    _one_by_one(order, pks, using, keys, report, skip_locked=skip_locked, edits=edits)
+    return report
+
+
+def _together(
+    order: FiringOrder,
+    pks: Sequence[Any],
+    using: str,
+    *,
+    keys: Mapping[Any, str] | None,
+    skip_locked: bool,
+    edits: Mapping[Any, expectations.Edits],
+) -> BatchReport:
     locked, now = records.lock_many(order.definition, pks, using, skip_locked=skip_locked)
     if skip_locked:
         locked = [record for record in locked if _is_still_due(order, record)]
@@ -171,16 +195,8 @@ def _in_transaction(
         _one_by_one(order, [record.pk for record in locked], using, keys, report)
         return report
     decided = list(_decided(order, locked, now, using, report))
-    if not decided:
-        return report
-    try:
-        with transactions.atomic(using):
-            report.fired.extend(_write(order, decided, now, using))
-    except (DatabaseError, Conflict) as error:
-        if retrying.lost_a_race(error):
-            raise
-        # One row that the database refuses must not take the others with it: write them singly.
-        _one_by_one(order, [ctx.record.pk for ctx, _, _ in decided], using, None, report)
+    if decided:
+        report.fired.extend(_write(order, decided, now, using))
     return report
 
 
@@ -238,13 +254,24 @@ def _announce(definition: Definition, pairs: Sequence[tuple[Any, TransitionLog]]
 
 
 def _one_by_one(
-    order: FiringOrder, pks: Sequence[Any], using: str, keys: Mapping[Any, str] | None, report: BatchReport
+    order: FiringOrder,
+    pks: Sequence[Any],
+    using: str,
+    keys: Mapping[Any, str] | None,
+    report: BatchReport,
+    *,
+    skip_locked: bool = False,
+    edits: Mapping[Any, expectations.Edits] = MappingProxyType({}),
 ) -> None:
     for pk in pks:
         own = replace(order, request_id=keys[pk], request_hash=_hash(order)) if keys is not None else order
         try:
             with transactions.atomic(using):
-                fired = firing.fire_in_transaction(own, pk, using)
+                if skip_locked:
+                    locked, _ = records.lock_many(order.definition, [pk], using, skip_locked=True)
+                    if not any(_is_still_due(order, record) for record in locked):
+                        continue
+                fired = firing.fire_in_transaction(own, pk, using, edits.get(pk, expectations.NO_EDITS))
             report.fired.append(fired)
         except DatabaseError as error:
             if retrying.lost_a_race(error) or not connections[using].is_usable():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from typing import Any
 
-from django.db import transaction
-from django.db.models import Q
+from django.db import connections, transaction
+from django.db.models import Q, QuerySet
 
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import EffectAttempt, EffectRun, FollowUp, RunStatus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +42,23 @@ def prune(
     if not window or youngest is None or window[0][1] > youngest:
         return Window(deleted=0, go_on_from=None)
     old = rows.filter(pk__gt=after_id, pk__lte=window[-1][0]).filter(_prunable(retention, now))
-    if delete:
-        with transaction.atomic(using=using):
-            _, by_model = old.delete()
-        deleted = by_model.get(EffectRun._meta.label, 0)
-    else:
-        deleted = old.count()
+    deleted = _delete(old, using) if delete else old.count()
     return Window(deleted=deleted, go_on_from=window[-1][0] if len(window) == size else None)
+
+
+def _delete(old: QuerySet[Any], using: str) -> int:
+    """Deletes runs that still answer the condition when they are locked: an operator may just have had one run again.
+
+    Rows that somebody holds are left for the next pass. On SQLite the transaction holds the only lock there is.
+    """
+    features = connections[using].features
+    with transaction.atomic(using=using):
+        if features.has_select_for_update:
+            old = old.select_for_update(skip_locked=features.has_select_for_update_skip_locked)
+        locked = list(old.values_list("pk", flat=True))
+        EffectAttempt.objects.using(using).filter(run__in=locked).delete()
+        EffectRun.objects.using(using).filter(pk__in=locked)._raw_delete(using)
+        return len(locked)
 
 
 def _prunable(retention: Retention, now: dt.datetime) -> Q:

@@ -7,18 +7,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import connections, models, transaction
+from django.db.models import Q
 
 from lifecycle import clock
 from lifecycle.models import Tick
 from lifecycle.store import timing
 
 TABLE = Tick._meta.db_table
+# So many intervals ahead is further than any caller sets a gate, also one whose clock was read a little earlier.
+FAR = 2
 
 # One statement that makes the row, or moves the gate when it is time, and says whether it did.
 _TAKE = f"""
 INSERT INTO {TABLE} (name, next_at, last_started_at, counts) VALUES (%s, {{then}}, {{now}}, '{{{{}}}}')
 ON CONFLICT (name) DO UPDATE SET next_at = excluded.next_at, last_started_at = excluded.last_started_at
-WHERE {TABLE}.next_at <= excluded.last_started_at OR %s
+WHERE {TABLE}.next_at <= excluded.last_started_at OR {TABLE}.next_at > {{far}} OR %s
 RETURNING name
 """  # noqa: S608 the table's name is ours
 
@@ -27,21 +30,23 @@ def take(name: str, every: dt.timedelta, using: str, *, force: bool = False) -> 
     """Takes a turn: moves the gate forward by one interval if it is time, and says whether this caller did.
 
     One statement, committed at once when the caller holds no transaction; so nobody waits for the work that follows and
-    a caller that dies with it blocks nobody. ``force`` takes the turn whatever the time.
+    a caller that dies with it blocks nobody. A gate further away than an interval leads was set by a clock that was
+    wrong, or comes from a restored copy, and holds nobody. ``force`` takes the turn whatever the time.
     """
     connection = connections[using]
     if connection.vendor not in ("postgresql", "sqlite"):
         return _take_in_steps(name, every, using, force)
     moment = clock.overridden()
     times: list[Any]
+    far: Any
     if connection.vendor == "postgresql" and moment is None:
-        now, then, times = "clock_timestamp()", "clock_timestamp() + %s", [every]
+        now, then, times, far = "clock_timestamp()", "clock_timestamp() + %s", [every], FAR * every
     else:
         moment = moment or clock.now()
         adapt = connection.ops.adapt_datetimefield_value
-        now, then, times = "%s", "%s", [adapt(moment + every), adapt(moment)]
+        now, then, times, far = "%s", "%s", [adapt(moment + every), adapt(moment)], adapt(moment + FAR * every)
     with connection.cursor() as cursor:
-        cursor.execute(_TAKE.format(now=now, then=then), [name, *times, force])
+        cursor.execute(_TAKE.format(now=now, then=then, far=then), [name, *times, far, force])
         return bool(cursor.fetchall())
 
 
@@ -49,7 +54,7 @@ def _take_in_steps(name: str, every: dt.timedelta, using: str, force: bool) -> b
     """The same where an upsert takes no condition: look and move, and make the row when it was not there."""
     now = timing.in_statement(using) or clock.now()
     gate = Tick.objects.using(using).filter(name=name)
-    due = gate if force else gate.filter(next_at__lte=now)
+    due = gate if force else gate.filter(Q(next_at__lte=now) | Q(next_at__gt=now + FAR * every))
     if due.update(next_at=now + every, last_started_at=now):
         return True
     if gate.exists():
@@ -62,10 +67,11 @@ def _take_in_steps(name: str, every: dt.timedelta, using: str, force: bool) -> b
     return bool(made) and bool(gate.filter(next_at__lte=moment).update(next_at=moment + every, last_started_at=moment))
 
 
-def finish(name: str, counts: Mapping[str, Any], using: str) -> None:
-    """Notes the end of a pass and what it counted."""
+def finish(name: str, counts: Mapping[str, Any], using: str, *, more: bool = False) -> None:
+    """Notes the end of a pass and what it counted; with ``more`` to do, the next caller gets through at once."""
     now: Any = timing.in_statement(using) or clock.now()
-    Tick.objects.using(using).filter(name=name).update(last_finished_at=now, counts=dict(counts))
+    found = {"last_finished_at": now, "counts": dict(counts)}
+    Tick.objects.using(using).filter(name=name).update(**found, **({"next_at": now} if more else {}))
 
 
 def note(name: str, next_at: dt.datetime, counts: Mapping[str, Any], using: str) -> None:

@@ -31,14 +31,49 @@ def _sweep(definition: Definition, deadline: CompiledDeadline, turn: Pass) -> No
         after = None
         while turn.has_time():
             rows = due.deadlines(definition, deadline, state, now=now, using=turn.using, after=after)
-            found = [Due(pk=pk, version=version, position=at) for pk, version, at in rows[: deadline.batch_size]]
+            found = _read(definition, deadline, rows[: deadline.batch_size], turn)
             if not found:
                 break
             with turn.contained(f"A batch of deadline {definition.name}.{deadline.name}"):
-                _fire(definition, deadline, state, found, now, turn)
+                _fire_all(definition, deadline, state, found, now, turn)
             if len(found) < deadline.batch_size:
                 break
             after = (found[-1].position, found[-1].pk)
+
+
+def _read(definition: Definition, deadline: CompiledDeadline, rows: Any, turn: Pass) -> list[Due]:
+    """The rows of a batch; where one holds a date that cannot be read, that one is held and the others go on."""
+    try:
+        with transaction.atomic(using=turn.using):
+            return [Due(pk=pk, version=version, position=at) for pk, version, at in rows]
+    except triggers.UNREADABLE as error:
+        triggers.refuse_unless_alive(error, turn.using)
+    found = []
+    for pk, version in due.without_dates(definition, rows):
+        try:
+            with transaction.atomic(using=turn.using):
+                dates = due.dates_of(definition, deadline, pk, turn.using)
+                found += [Due(pk=pk, version=version, position=at) for at in dates]
+        except triggers.UNREADABLE as error:
+            triggers.hold(definition, deadline, Due(pk=pk, version=version, position=None), error, turn)
+    return found
+
+
+def _fire_all(
+    definition: Definition, deadline: CompiledDeadline, state: str, found: list[Due], now: dt.datetime, turn: Pass
+) -> None:
+    """The whole batch, or, where one row prevents that, one after the other; what fails alone is held."""
+    try:
+        _fire(definition, deadline, state, found, now, turn)
+    except triggers.UNREADABLE as error:
+        triggers.refuse_unless_alive(error, turn.using)
+    else:
+        return
+    for one in found:
+        try:
+            _fire(definition, deadline, state, [one], now, turn)
+        except triggers.UNREADABLE as error:
+            triggers.hold(definition, deadline, one, error, turn)
 
 
 def _fire(

@@ -58,6 +58,11 @@ class AliasReport:
     parts: tuple[PartReport, ...] = ()
 
     @property
+    def more(self) -> bool:
+        """Whether a sweep of this database stopped with work in sight."""
+        return any(part.more for part in self.parts)
+
+    @property
     def counts(self) -> dict[str, Any]:
         """The parts as the tick's row stores them."""
         counts: dict[str, Any] = {part.name: part.done for part in self.parts}
@@ -82,7 +87,7 @@ class TickReport:
     @property
     def more(self) -> bool:
         """Whether a sweep stopped with work in sight."""
-        return any(part.more for alias in self.aliases for part in alias.parts)
+        return any(alias.more for alias in self.aliases)
 
     @property
     def failures(self) -> list[str]:
@@ -120,7 +125,7 @@ def _tick(using: str, force: bool) -> AliasReport:
     parts.append(_run("gauges", gauges.run_once, using))
     report = AliasReport(using=using, ran=True, parts=tuple(parts))
     with gate.contained("The tick's end"):
-        ticks.finish(MAIN, report.counts, using)
+        ticks.finish(MAIN, report.counts, using, more=report.more)
     return report
 
 
@@ -138,7 +143,8 @@ def _slowly(using: str) -> list[PartReport]:
             _run("all_ended_holds", lambda turn: ended_holds.run_once(turn, everything=True), using),
             _run("slow_gauges", gauges.run_slowly, using),
         ]
-        ticks.finish(SLOW, AliasReport(using=using, ran=True, parts=tuple(parts)).counts, using)
+        report = AliasReport(using=using, ran=True, parts=tuple(parts))
+        ticks.finish(SLOW, report.counts, using, more=report.more)
     return parts
 
 
@@ -176,6 +182,7 @@ def maybe_tick() -> None:
         return
     _next_try[0] = now + conf.options().tick_every.total_seconds()
     try:
-        tick()
+        if tick().more:
+            _next_try[0] = now
     except Exception:
         log.exception("The tick between two runs failed; the next one tries again.")

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import DatabaseError, connections
+
 from lifecycle import conf
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, Definition
 from lifecycle.exceptions import Conflict, RecordNotFound
@@ -22,6 +24,10 @@ ALREADY = {
     "message": "The trigger has had its effect; it is due again only because the record is back.",
     "params": {},
 }
+
+
+# What one row can do to a statement about many: its driver cannot read it, its expression fails on it.
+UNREADABLE = (DatabaseError, ValueError, TypeError, ArithmeticError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +66,21 @@ def fire(
     ]
     if parked:
         _park(definition, trigger, parked, turn)
+
+
+def refuse_unless_alive(error: BaseException, using: str) -> None:
+    """Raises the error again when it is the connection's rather than a row's."""
+    if not connections[using].is_usable():
+        raise error
+
+
+def hold(
+    definition: Definition, trigger: CompiledTimeout | CompiledDeadline, one: Due, error: Exception, turn: Pass
+) -> None:
+    """Parks a record that cannot even be looked at, with the reason."""
+    refusal = BatchRefusal(record_id=records.text_id(one.pk), error=error)
+    held = Held(record_id=refusal.record_id, version=one.version, refusals=_reasons(refusal))
+    _park(definition, trigger, [held], turn)
 
 
 def _refused(refused: Sequence[BatchRefusal], versions: Mapping[str, int]) -> list[Held]:

@@ -1,67 +1,224 @@
-"""Passing time: what the tick does about leases, timeouts and all that waits for a moment."""
+"""Time passes: no bad row stops the others, no gate is stuck, nothing found is acted on after it has changed."""
 
 from __future__ import annotations
 
 import datetime as dt
+import threading
+from typing import Any
 
 import pytest
 from django.db import connection
 
-from lifecycle import clock
-from lifecycle.models import EffectRun
-from lifecycle.sweeps import expired_leases
-from lifecycle.sweeps.passes import Pass
-from lifecycle.testing import Kit
-from tests.execution.rows import USING, queue_runs
+from lifecycle import SYSTEM, clock
+from lifecycle.exceptions import LifecycleError
+from lifecycle.execution.drain import drain
+from lifecycle.models import EffectRun, OperatorAction, Tick, TriggerHold
+from lifecycle.operations import retry_run
+from lifecycle.runtime import create, fire, fire_many
+from lifecycle.store import pruning, ticks, timing
+from lifecycle.store.pruning import Retention
+from lifecycle.sweeps import tick as ticking
+from lifecycle.sweeps.tick import tick
+from lifecycle.testing import travel
+from tests.cases.misbehaving import behaving, raises
+from tests.cases.models.folders import Folder
+from tests.cases.models.passing_time import Loan
 
-# So many attempts that the number of one more start fits into no column.
-TOO_MANY = {"postgresql": 2**31 - 1, "mysql": 2**32 - 1, "sqlite": 2**63 - 1}
+pytestmark = pytest.mark.django_db
 
-
-def lost(number: int, hours: int = 1, **given: object) -> None:
-    """Runs whose workers are gone, the leases ended so many hours ago, one after the other."""
-    long_ago = clock.now() - dt.timedelta(hours=hours)
-    runs = queue_runs(number, status="running", fence=1, leased_by="gone", started_at=long_ago, **given)
-    for place, run in enumerate(runs):
-        run.lease_until = long_ago + dt.timedelta(seconds=place)
-    EffectRun.objects.bulk_update(runs, ["lease_until"])
-
-
-def lost_for_ever(number: int) -> None:
-    """Runs that cannot be taken back."""
-    lost(number, hours=24, attempts=TOO_MANY[connection.vendor])
+DAY = dt.timedelta(days=1)
 
 
-@pytest.mark.django_db
-@pytest.mark.row("H9")
-def test_runs_that_cannot_be_taken_back_keep_no_other_with_its_lost_worker_and_are_reported(lifecycle: Kit) -> None:
-    lost_for_ever(expired_leases.BATCH + 5)
-    lost(3)
-
-    report = lifecycle.tick()
-
-    assert report.done("expired_leases") == 3
-    assert EffectRun.objects.filter(status="queued", crashes=1).count() == 3
-    named = [failure for failure in report.failures if "could not be taken back" in failure]
-    assert len(named) == expired_leases.NAMED + 1
-    assert named[-1].startswith(f"{expired_leases.BATCH + 5 - expired_leases.NAMED} more runs")
+def loans(*titles: str, **columns: Any) -> list[Loan]:
+    return [create(Loan(title=title, **columns), actor=SYSTEM) for title in titles]
 
 
-@pytest.mark.django_db
-@pytest.mark.row("H9")
-def test_a_pass_that_ran_out_of_time_among_them_is_gone_on_with_and_then_begun_anew(
-    monkeypatch: pytest.MonkeyPatch,
+def spoil(loan: Loan) -> None:
+    """Puts something into the row that its driver cannot read again."""
+    values = {
+        "postgresql": ("due_at", "'10001-01-01 00:00:00+00'"),
+        "sqlite": ("price", "'no number'"),
+    }
+    column, value = values[connection.vendor]
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE cases_loan SET {column} = {value} WHERE id = %s", [loan.pk])
+
+
+def poison(loan: Loan) -> None:
+    Loan.objects.filter(pk=loan.pk).update(title="poison")
+
+
+SPOILERS = [poison, spoil]
+
+
+def states() -> list[str]:
+    return list(Loan.objects.order_by("pk").values_list("status", flat=True))
+
+
+@pytest.fixture
+def _readable_columns() -> None:
+    if connection.vendor == "mysql":
+        pytest.skip("MariaDB keeps nothing its driver cannot read")
+
+
+@pytest.mark.row("D2")
+@pytest.mark.parametrize("spoiling", SPOILERS)
+@pytest.mark.parametrize("position", [0, 1, 2])
+@pytest.mark.usefixtures("_readable_columns")
+def test_one_bad_row_of_a_batch_keeps_none_of_the_others_from_their_timeout(spoiling: Any, position: int) -> None:
+    found = loans("a", "b", "c")
+    fire_many(found, "remind", actor=SYSTEM)
+    spoiling(found[position])
+
+    with travel(days=2):
+        report = tick(force=True)
+
+    assert states() == ["late" if here == position else "back" for here in range(3)]
+    assert TriggerHold.objects.get().record_id == str(found[position].pk)
+    assert TriggerHold.objects.get().refusals[0]["message"]
+    assert report.failures == []
+
+
+@pytest.mark.row("D2")
+@pytest.mark.parametrize("position", [0, 1, 2])
+@pytest.mark.parametrize("spoiling", SPOILERS)
+@pytest.mark.usefixtures("_readable_columns")
+def test_one_bad_row_of_a_batch_keeps_none_of_the_others_from_their_deadline(spoiling: Any, position: int) -> None:
+    found = loans("a", "b", "c", due_at=timing.now("default") + DAY)
+    if spoiling is spoil and connection.vendor == "postgresql":
+        with connection.cursor() as cursor:  # due, and outside the calendar
+            cursor.execute(
+                "UPDATE cases_loan SET due_at = '0001-01-01 00:00:00+00 BC' WHERE id = %s", [found[position].pk]
+            )
+    else:
+        spoiling(found[position])
+
+    with travel(days=2):
+        report = tick(force=True)
+
+    assert states() == ["lent" if here == position else "late" for here in range(3)]
+    assert TriggerHold.objects.get().record_id == str(found[position].pk)
+    assert report.failures == []
+
+
+@pytest.mark.row("D2")
+@pytest.mark.parametrize("spoiling", SPOILERS)
+@pytest.mark.usefixtures("_readable_columns")
+def test_one_bad_row_of_a_batch_is_refused_and_the_others_are_fired(spoiling: Any) -> None:
+    found = loans("a", "b", "c")
+    spoiling(found[1])
+
+    report = fire_many(Loan.objects.all(), "give_back", actor=SYSTEM)
+
+    assert states() == ["back", "lent", "back"]
+    assert [one.record_id for one in report.refused] == [str(found[1].pk)]
+
+
+@pytest.mark.row("D2")
+def test_a_held_bad_row_costs_the_next_passes_nothing(django_assert_max_num_queries: Any) -> None:
+    bad, *_ = loans("a", "b")
+    fire_many(Loan.objects.all(), "remind", actor=SYSTEM)
+    poison(bad)
+
+    with travel(days=2) as now:
+        tick(force=True)
+        before = TriggerHold.objects.get()
+        now.forward(seconds=5) if hasattr(now, "forward") else None
+        tick(force=True)
+
+    assert TriggerHold.objects.get().tries == before.tries == 1
+
+
+# ---------------------------------------------------------------------------------------------- retention
+
+
+@pytest.fixture
+def failed_run() -> EffectRun:
+    folder = create(Folder(slug="a"), actor=SYSTEM)
+    with behaving("effect", raises):
+        fire(folder, "take", actor=SYSTEM)
+        drain()
+    run: EffectRun = EffectRun.objects.get()
+    assert run.status == "failed"
+    return run
+
+
+@pytest.mark.row("A3")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("statement", [1, 2, 3])
+def test_a_run_that_is_retried_while_retention_looks_at_it_is_kept_or_was_gone_before(
+    failed_run: EffectRun, statement: int
 ) -> None:
-    monkeypatch.setattr(expired_leases, "BATCH", 3)
-    lost_for_ever(4)
-    lost(1)
-    found = []
+    """After whichever statement of retention the operator comes: an audit row of a run that is gone is never left."""
+    retention = Retention(succeeded=DAY, failed=DAY)
+    later = timing.now("default") + 100 * DAY
+    done = threading.Event()
+    seen = [0]
 
-    for batches in (1, 1, 1, 9):
-        turn = Pass(using=USING)
-        left = iter([True] * batches)
-        monkeypatch.setattr(turn, "has_time", lambda left=left: next(left, False))
-        expired_leases.run_once(turn)
-        found.append((turn.done, len(turn.failures)))
+    def retry() -> None:
+        try:
+            retry_run(failed_run, actor=SYSTEM, reason="because")
+        except LifecycleError:
+            pass  # gone before: nothing is left of the retry either
+        finally:
+            connection.close()
+            done.set()
 
-    assert found == [(0, 3), (1, 2), (0, 0), (0, 4)]
+    def between(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        answer = execute(sql, params, many, context)
+        seen[0] += 1
+        if seen[0] == statement:
+            threading.Thread(target=retry).start()
+            done.wait(0.3)  # it may have to wait for the lock that retention holds
+        return answer
+
+    with connection.execute_wrapper(between):
+        pruning.prune(retention, later, "default")
+    assert done.wait(30)
+
+    assert EffectRun.objects.filter(status="queued").count() == OperatorAction.objects.count()
+    assert EffectRun.objects.count() == OperatorAction.objects.count()
+
+
+@pytest.mark.row("A3")
+def test_old_runs_are_deleted_with_their_attempts(failed_run: EffectRun) -> None:
+    window = pruning.prune(Retention(succeeded=DAY, failed=DAY), timing.now("default") + 100 * DAY, "default")
+
+    assert (window.deleted, EffectRun.objects.count()) == (1, 0)
+
+
+# ---------------------------------------------------------------------------------------------- gates
+
+
+@pytest.mark.row("H1")
+def test_a_gate_further_away_than_one_interval_holds_nobody() -> None:
+    every = dt.timedelta(seconds=10)
+    assert ticks.take("main", every, "default")
+    assert not ticks.take("main", every, "default")
+
+    Tick.objects.update(next_at=timing.now("default") + DAY)
+
+    assert ticks.take("main", every, "default")
+    assert not ticks.take("main", every, "default")
+    assert Tick.objects.get().next_at < timing.now("default") + 2 * every
+
+
+@pytest.mark.row("H4")
+def test_a_pass_that_ended_with_more_to_do_lets_the_next_through_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = loans("a", "b", "c")
+    fire_many(found, "remind", actor=SYSTEM)
+    seconds = iter(range(0, 100_000, 3))  # each look at the clock is three seconds later: time for one batch
+    monkeypatch.setattr(clock, "monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr("lifecycle.sweeps.passes.SECONDS", 2.0)
+
+    with travel(days=2):
+        assert tick(force=True).more
+        assert tick().ran
+
+    assert ticking.MAIN in set(Tick.objects.values_list("name", flat=True))
+
+
+@pytest.mark.row("H4")
+def test_a_pass_that_did_all_keeps_the_others_waiting() -> None:
+    assert not tick(force=True).more
+    assert not tick().ran
