@@ -173,6 +173,8 @@ def _starts(run: EffectRun, attempts: list[EffectAttempt]) -> list[Start]:
 def _what_ended(one: EffectAttempt) -> str:
     if one.ending == EffectAttempt.Ending.CRASHED:
         return _("never reported back (worker lost)")
+    if one.error_kind == "heartbeat_timeout":
+        return _("fell silent")
     if one.ending == EffectAttempt.Ending.TIMED_OUT:
         return _("timed out")
     return run_sentences.cut(one.error, 300) or one.error_code or one.error_kind

@@ -69,6 +69,8 @@ def perform(
     if held.reminder and not finishing.stay_lasts(start, record):
         finishing.stay_ended(start)
         return None
+    if held.marks_entry and not outcomes.enter(held, timing.now(using), using):
+        raise finishing.lost(held)
     with tracing.effect(held):
         if start.effect.atomic:
             _perform_atomically(start, watch)
@@ -140,8 +142,6 @@ def _call(start: Start, record: Any, watch: Watch) -> Any:
     """Calls the effect, watched; the alarm is off when this returns or raises."""
     held, effect = start.held, start.effect
     _must_hold(start, watch)
-    if held.marks_entry and not outcomes.enter(held, timing.now(start.using), start.using):
-        raise finishing.lost(held)
     limits = Limits(effect.timeout, effect.heartbeat_timeout)
     alarm = Alarm(limits, first=connecting.cancel_statements)
     ctx = EffectContext(held, start.definition, record, effect.timeout, start.using, watch, limits)

@@ -129,5 +129,7 @@ def _after_death(run: EffectRun | ClaimedRun, now: dt.datetime, using: str) -> N
 def _remind_again(run: EffectRun | ClaimedRun, definition: Definition | None, now: dt.datetime, using: str) -> None:
     # Whether the stay lasts is asked when the next one is claimed; the record is not locked here.
     reminder = definition.reminders.get(run.reminder) if definition is not None and run.reminder else None
-    if reminder is not None and reminder.repeat is not None:
-        effect_runs.owe([finishing.next_reminder(run, reminder.repeat, now)], using)
+    if definition is not None and reminder is not None and reminder.repeat is not None:
+        effect_runs.owe(
+            [finishing.next_reminder(run, reminder.repeat, definition.effects[reminder.effect], now)], using
+        )

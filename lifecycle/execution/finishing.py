@@ -88,7 +88,12 @@ def failed(start: Start, verdict: Verdict) -> None:
         raise
     except (DatabaseError, ValueError, TypeError) as error:
         # A broken connection or a lost race says nothing about the text: the caller tries again, with it.
-        if retrying.lost_a_race(error) or not connections[start.using].is_usable() or not _still_ours(start):
+        if (
+            retrying.lost_a_race(error)
+            or waiting.in_vain(error)
+            or not connections[start.using].is_usable()
+            or not _still_ours(start)
+        ):
             raise
         log.warning("%s: its failure is recorded without its text: %s", start.held, error)
         _failed(start, replace(verdict, failure=verdict.failure.bare()))
@@ -256,10 +261,12 @@ def _remind_again(start: Start, now: dt.datetime) -> None:
     reminder, held = start.reminder, start.held
     if reminder is None or reminder.repeat is None or not stay_lasts(start):
         return
-    effect_runs.owe([next_reminder(held, reminder.repeat, now)], start.using)
+    effect_runs.owe([next_reminder(held, reminder.repeat, start.effect, now)], start.using)
 
 
-def next_reminder(run: ClaimedRun | EffectRun, repeat: dt.timedelta, now: dt.datetime) -> EffectRun:
+def next_reminder(
+    run: ClaimedRun | EffectRun, repeat: dt.timedelta, effect: CompiledEffect, now: dt.datetime
+) -> EffectRun:
     """The run of the reminder's next turn."""
     turns = max((now - run.available_at) // repeat, 0) + 1
     return EffectRun(
@@ -273,7 +280,8 @@ def next_reminder(run: ClaimedRun | EffectRun, repeat: dt.timedelta, now: dt.dat
         available_at=run.available_at + repeat * turns,
         max_attempts=None if run.max_attempts is None else run.max_attempts - run.retry_base,
         max_crashes=conf.options().max_crashes,
-        lease_seconds=run.lease_seconds,
+        lease_seconds=effect_runs.lease_seconds(effect),
+        marks_entry=effect.marks_entry,
         follow_up=FollowUp.NONE,
         reminder=run.reminder,
         created_at=now,

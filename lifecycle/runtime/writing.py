@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +13,7 @@ from lifecycle.definition.compiled import CompiledEffect, CompiledTransition, De
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.exceptions import InvalidRoute, InvalidSet
 from lifecycle.models import EffectRun, TransitionLog
-from lifecycle.store import readable, records
+from lifecycle.store import effect_runs, readable, records
 from lifecycle.suggest import did_you_mean
 
 
@@ -148,7 +146,6 @@ def _reminders(definition: Definition, written: TransitionLog, ctx: TransitionCo
 def _run(definition: Definition, effect: CompiledEffect, written: TransitionLog, *, bound: bool) -> EffectRun:
     chosen = options()
     stay = effect.stay_bound if effect.stay_bound is not None else bound
-    lease: dt.timedelta = effect.lease or chosen.lease
     return EffectRun(
         entry=written,
         lifecycle=written.lifecycle,
@@ -159,7 +156,7 @@ def _run(definition: Definition, effect: CompiledEffect, written: TransitionLog,
         available_at=written.at + effect.delay,
         max_attempts=effect.retry.attempts,
         max_crashes=chosen.max_crashes,
-        lease_seconds=math.ceil(lease.total_seconds()),
+        lease_seconds=effect_runs.lease_seconds(effect),
         marks_entry=effect.marks_entry,
         trace_context=tracing.carried(),
         created_at=written.at,

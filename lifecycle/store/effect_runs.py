@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections.abc import Sequence
 
+from lifecycle import conf
+from lifecycle.definition.compiled import CompiledEffect
 from lifecycle.models import EffectRun
+
+
+def lease_seconds(effect: CompiledEffect) -> int:
+    """How long a claim of the effect's runs lasts without a renewal: its own lease, or the setting's."""
+    lease: dt.timedelta = effect.lease or conf.options().lease
+    return math.ceil(lease.total_seconds())
 
 
 def owe(runs: Sequence[EffectRun], using: str) -> list[EffectRun]:

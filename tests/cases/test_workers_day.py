@@ -21,7 +21,7 @@ from lifecycle.store import claims
 from lifecycle.sweeps.outages import LEASES
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import Kit
-from tests.desk.models import Parcel
+from tests.desk.models import Parcel, Ticket
 from tests.execution.rows import USING, claim, expire, queue_run
 from tests.execution.watched import LIMIT, drained, until
 
@@ -109,6 +109,21 @@ def test_a_run_queued_with_another_lease_keeps_it() -> None:
 
     assert held.lease_seconds == 10_800
     assert held.lease_until - held.started_at >= 2.9 * HOUR
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_the_next_turn_of_a_reminder_takes_the_lease_of_today(lifecycle: Kit) -> None:
+    fire(create(Ticket(), actor=SYSTEM), "ask", actor=SYSTEM)
+    EffectRun.objects.update(lease_seconds=10_800)
+    lifecycle.travel(hours=5)
+
+    drain()
+
+    assert list(EffectRun.objects.order_by("id").values_list("status", "lease_seconds")) == [
+        ("succeeded", 10_800),
+        ("queued", 60),
+    ]
 
 
 # From the claim to the commit --------------------------------------------------------------------
