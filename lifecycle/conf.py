@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.core.signals import setting_changed
 
+from lifecycle.definition.durations import LONGEST
 from lifecycle.exceptions import InvalidSettings
 from lifecycle.refusals import InputProblem
 from lifecycle.suggest import did_you_mean
@@ -147,6 +148,8 @@ def _complaint(wanted: Any, value: Any, minimum: Any) -> str | None:
             return f"expected a datetime.timedelta, got {value!r}."
         if minimum is not None and value < minimum:
             return f"expected {minimum} or more, got {value!r}."
+        if value > LONGEST:
+            return f"expected at most {LONGEST.days} days, got {value!r}."
         return None if value > dt.timedelta(0) else f"expected a duration longer than zero, got {value!r}."
     if wanted is bool:
         return None if isinstance(value, bool) else f"expected True or False, got {value!r}."

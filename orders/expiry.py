@@ -26,7 +26,7 @@ class Expiry:
 
     @property
     def percent_left(self) -> int:
-        return max(0, min(100, round(100 * self.left / self.window)))
+        return max(0, min(100, round(100 * self.left / self.window))) if self.window else 0
 
 
 def payment_window() -> dt.timedelta:

@@ -114,7 +114,7 @@ def _section(
     changes: Mapping[str, OperatorAction],
 ) -> Section:
     counts = _counted(definition, using)
-    current = parameters.read(definition, using)
+    current, complaints = parameters.read_with_complaints(definition, using)
     total = sum(one.number for one in counts.values())
     late = {name for name in counts if _is_late(definition, name, counts[name], current)}
     shown = {
@@ -146,7 +146,7 @@ def _section(
         work=rows,
         quiet=not any(row.number for row in rows),
         time=_time(definition, counts, current),
-        parameters=_parameters(definition, current, site, database),
+        parameters=_parameters(definition, current, complaints, site, database),
         last_change=_changed(changes.get(definition.name)),
         records_url=_records_url(request, site, definition),
         database=database,
@@ -311,7 +311,9 @@ def _next(timeout: CompiledTimeout, counts: Mapping[str, Counted], current: Any)
 # Parameters -----------------------------------------------------------------------------------------
 
 
-def _parameters(definition: Definition, current: Any, site: Any, database: str) -> list[dict[str, Any]]:
+def _parameters(
+    definition: Definition, current: Any, complaints: Mapping[str, str], site: Any, database: str
+) -> list[dict[str, Any]]:
     if current is None:
         return []
     defaults = declared.defaults(definition)
@@ -325,6 +327,7 @@ def _parameters(definition: Definition, current: Any, site: Any, database: str) 
                 "in_force": times.shown(in_force),
                 "declared": times.shown(in_declaration),
                 "differs": in_force != in_declaration,
+                "complaint": complaints.get(name, ""),
                 "url": f"{url}?database={database}" if database else url,
             }
         )

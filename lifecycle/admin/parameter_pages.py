@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import json
+import re
 import typing
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -12,7 +13,6 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
-from django.utils.dateparse import parse_duration
 from django.utils.duration import duration_string
 from django.utils.translation import gettext as _
 
@@ -127,8 +127,8 @@ def _duration(text: str) -> Any:
             return sum(float(number) * WORDS[word] for number, word in zip(words[::2], words[1::2], strict=True))
         except ValueError:
             return text
-    if text and parse_duration(text) is not None and text.replace(".", "").isdecimal():
-        return _("%(value)s (no unit)") % {"value": text}
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+        return _("%(value)s (no unit)") % {"value": text[:20]}
     return text
 
 
@@ -169,7 +169,8 @@ def _form(
     problem: str = "",
     status: int = 200,
 ) -> Answer:
-    current = getattr(parameters.read(definition, using), name)
+    in_force, complaints = parameters.read_with_complaints(definition, using)
+    current = getattr(in_force, name)
     default = getattr(declared.defaults(definition), name)
     shown = typed if typed is not None else as_text(_hint(definition, name), current)
     rows = OperatorAction.objects.using(using).filter(
@@ -182,7 +183,8 @@ def _form(
         "field": _field(definition, name, shown),
         "in_force": times.shown(current),
         "declared": times.shown(default),
-        "differs": current != default,
+        "differs": current != default or name in complaints,
+        "complaint": complaints.get(name, ""),
         "seen": json.dumps(declared.dump(current)),
         "reason": reason,
         "problem": problem,

@@ -47,7 +47,10 @@ def written(moment: dt.datetime | None) -> str:
     """The clock for today; date and clock otherwise; the year when it is another."""
     if moment is None:
         return ""
-    local, now = timezone.localtime(moment), timezone.localtime(clock.now())
+    try:
+        local, now = timezone.localtime(moment), timezone.localtime(clock.now())
+    except OverflowError:  # a date at the edge of the calendar, in a zone beyond it
+        return moment.isoformat(sep=" ", timespec="seconds")
     if local.date() == now.date():
         return str(date_format(local, "H:i:s"))
     return str(date_format(local, "j M H:i:s" if local.year == now.year else "j M Y H:i:s"))

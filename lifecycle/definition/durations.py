@@ -10,6 +10,9 @@ from lifecycle.exceptions import LifecycleError
 
 Duration = Callable[[Any], dt.timedelta]
 
+# Some thousand years: what can still be added to and taken from the present, in every calendar a database keeps.
+LONGEST = dt.timedelta(days=365_000)
+
 
 class InvalidDuration(LifecycleError):
     """``after`` answered something that is no duration."""
@@ -18,7 +21,7 @@ class InvalidDuration(LifecycleError):
 
 
 class After:
-    """``after`` as compiled: called with the parameters, it answers a duration of zero or more, or says who did not."""
+    """``after`` as compiled: called with the parameters, it answers how long, or says who did not."""
 
     def __init__(self, where: str, source: dt.timedelta | Duration) -> None:
         self.where = where
@@ -33,13 +36,18 @@ class After:
         """How long.
 
         Raises:
-            InvalidDuration: the function answered something else than a ``timedelta`` of zero or more.
+            InvalidDuration: the function answered something else than a ``timedelta`` from zero to `LONGEST`.
         """
-        answer = self.source if isinstance(self.source, dt.timedelta) else self.source(parameters)
+        try:
+            answer = self.source if isinstance(self.source, dt.timedelta) else self.source(parameters)
+        except OverflowError as error:
+            raise InvalidDuration(f"{self.where}: after raised OverflowError: {error}.") from error
         if not isinstance(answer, dt.timedelta):
             raise InvalidDuration(f"{self.where}: after answered {answer!r}; expected a datetime.timedelta.")
         if answer < dt.timedelta(0):
             raise InvalidDuration(f"{self.where}: after answered {answer}; expected zero or more.")
+        if answer > LONGEST:
+            raise InvalidDuration(f"{self.where}: after answered {answer}; expected at most {LONGEST.days} days.")
         return answer
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.functional import Promise
 
 from lifecycle.definition.declared import Declared
+from lifecycle.definition.durations import LONGEST
 from lifecycle.definition.effects import Effect
 from lifecycle.definition.reading import Declaration
 from lifecycle.definition.retries import Retry
@@ -40,11 +41,11 @@ def _flag(value: Any) -> bool:
 
 
 def _duration(value: Any) -> bool:
-    return isinstance(value, dt.timedelta) and value > dt.timedelta(0)
+    return isinstance(value, dt.timedelta) and dt.timedelta(0) < value <= LONGEST
 
 
 def _wait(value: Any) -> bool:
-    return isinstance(value, dt.timedelta) and value >= dt.timedelta(0)
+    return isinstance(value, dt.timedelta) and dt.timedelta(0) <= value <= LONGEST
 
 
 def _count(value: Any) -> bool:

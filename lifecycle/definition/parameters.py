@@ -5,16 +5,19 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import functools
+import math
 import types
 import typing
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import Any
 
+from lifecycle import payloads
 from lifecycle.definition.compiled import Definition
-from lifecycle.exceptions import LifecycleError
+from lifecycle.definition.durations import LONGEST
+from lifecycle.exceptions import InvalidPayload, LifecycleError
 from lifecycle.suggest import did_you_mean
 
 STORABLE = (
@@ -28,6 +31,10 @@ class InvalidParameter(LifecycleError):
     """A value does not fit the parameter's type, or there is no such parameter."""
 
     code = "invalid_parameter"
+
+
+class Unfit(ValueError):
+    """A value of the right type that cannot be kept or used; its text says why."""
 
 
 def defaults(definition: Definition) -> Any:
@@ -74,10 +81,9 @@ def validate(definition: Definition, name: str, value: Any) -> Any:
     try:
         return _converter().structure(value, hints[name])
     except Exception as error:  # cattrs raises what the type's own constructor raised
+        said = str(error) if isinstance(error, Unfit) else f"{_shown(value)} is no {described(hints[name])}"
         raise InvalidParameter(
-            f"Parameter '{name}' of lifecycle '{definition.name}': {value!r} is no {described(hints[name])}.",
-            lifecycle=definition.name,
-            field=name,
+            f"Parameter '{name}' of lifecycle '{definition.name}': {said}.", lifecycle=definition.name, field=name
         ) from error
 
 
@@ -111,6 +117,14 @@ def described(hint: Any) -> str:
         uuid.UUID: "UUID",
     }
     return words.get(hint, str(hint).replace("typing.", ""))
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        return "this value"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def complaints(definition: Definition) -> Iterator[tuple[str, str, str]]:
@@ -187,18 +201,19 @@ def _converter() -> Any:
 
     converter = make_converter(detailed_validation=False)
 
-    def strict(kind: type[Any], *allowed: type[Any]) -> None:
+    def strict(kind: type[Any], *allowed: type[Any], then: Callable[[Any], Any]) -> None:
         def structure(value: Any, _: Any) -> Any:
             if (isinstance(value, bool) and kind is not bool) or not isinstance(value, allowed):
                 raise TypeError(value)
-            return kind(value)
+            return then(kind(value))
 
         converter.register_structure_hook(kind, structure)
 
-    strict(bool, bool)
-    strict(int, int)
-    strict(float, int, float)
-    strict(str, str)
+    strict(bool, bool, then=lambda value: value)
+    strict(int, int, then=_whole)
+    strict(float, int, float, then=_finite)
+    strict(str, str, then=_text)
+    converter.register_structure_hook(dt.datetime, lambda value, _: _moment(value))
     converter.register_structure_hook(dt.timedelta, lambda value, _: _duration(value))
     converter.register_unstructure_hook(dt.timedelta, _iso)
     converter.register_structure_hook(Decimal, lambda value, _: _decimal(value))
@@ -210,6 +225,33 @@ def _converter() -> Any:
     return converter
 
 
+def _whole(value: int) -> int:
+    if not -(2**63) <= value < 2**63:
+        raise Unfit("expected a whole number of at most 64 bits")
+    return value
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise Unfit(f"{value} is no finite number")
+    return value
+
+
+def _text(value: str) -> str:
+    try:
+        payloads.jsonable(value)
+    except InvalidPayload as error:
+        raise Unfit(error.message.partition(" at $ ")[2].partition(". ")[0]) from error
+    return value
+
+
+def _moment(value: str) -> dt.datetime:
+    found = dt.datetime.fromisoformat(value)
+    if not dt.date.min < found.date() < dt.date.max:
+        raise Unfit(f"{found.isoformat()} is outside the calendar in some time zones")
+    return found
+
+
 def _iso(value: dt.timedelta) -> str:
     from django.utils.duration import duration_iso_string
 
@@ -219,14 +261,20 @@ def _iso(value: dt.timedelta) -> str:
 def _duration(value: Any) -> dt.timedelta:
     if isinstance(value, bool):
         raise TypeError(value)
-    if isinstance(value, (int, float)):
-        return dt.timedelta(seconds=value)
     from django.utils.dateparse import parse_duration
 
-    # Django reads "" as no time at all; here it is a value somebody forgot.
-    found = parse_duration(value) if isinstance(value, str) and value else None
+    try:
+        if isinstance(value, (int, float)):
+            found = dt.timedelta(seconds=value)
+        else:
+            # Django reads "" as no time at all; here it is a value somebody forgot.
+            found = parse_duration(value) if isinstance(value, str) and value else None
+    except OverflowError:
+        found = dt.timedelta.max
     if found is None:
         raise ValueError(value)
+    if abs(found) > LONGEST:
+        raise Unfit(f"expected a duration of at most {LONGEST.days} days")
     return found
 
 

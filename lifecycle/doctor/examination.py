@@ -9,7 +9,7 @@ from django.db import connections, router, transaction
 
 from lifecycle import registry
 from lifecycle.definition.compiled import Definition
-from lifecycle.doctor import broker, database, guard, indexes, records, ticking, work
+from lifecycle.doctor import broker, database, guard, indexes, parameters, records, ticking, work
 from lifecycle.doctor.finding import ERROR, Finding
 from lifecycle.doctor.limits import Limits
 from lifecycle.doctor.patient import Patient
@@ -37,6 +37,7 @@ FAULTS: dict[str, Fault] = {
     "unknown_states": records.strange_states,
     "deprecated_states": records.deprecated_states,
     "drift": records.drifted,
+    "unfit_parameters": parameters.unfit,
     "broker": broker.unreachable,
 }
 

@@ -13,6 +13,7 @@ from django.db import connections
 
 from lifecycle import registry
 from lifecycle.definition.compiled import Definition
+from lifecycle.definition.durations import LONGEST
 from lifecycle.exceptions import UnknownLifecycle
 from lifecycle.suggest import did_you_mean
 
@@ -42,7 +43,10 @@ def duration(text: str) -> dt.timedelta:
     try:
         if match is None:
             raise OverflowError
-        return dt.timedelta(**{_UNITS[match["unit"] or "s"]: float(match["number"])})
+        found = dt.timedelta(**{_UNITS[match["unit"] or "s"]: float(match["number"])})
+        if found > LONGEST:
+            raise OverflowError
+        return found
     except OverflowError:
         raise ArgumentTypeError(f"expected a duration such as 90s, 15m, 2h or 30d, got {text!r}") from None
 

@@ -7,15 +7,15 @@ import operator
 import typing
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, router, transaction
 
 from lifecycle import registry
 from lifecycle.actors import as_actor
 from lifecycle.definition import parameters as declared
 from lifecycle.definition.compiled import Definition
+from lifecycle.definition.overrides import fitting, in_force, judge
 from lifecycle.definition.parameters import InvalidParameter
-from lifecycle.exceptions import Conflict, LifecycleError
+from lifecycle.exceptions import Conflict
 from lifecycle.operations import deeds
 from lifecycle.store import operator_actions, timing
 from lifecycle.store import parameters as stored
@@ -89,17 +89,11 @@ def check(definition: Definition, name: str, value: Any, overrides: typing.Mappi
     """
     judged = declared.validate(definition, name, value)
     _in_range(definition, name, judged)
+    others, _ = fitting(definition, overrides or {})
     try:
-        made = declared.structure(definition, {**(overrides or {}), name: value})
-        lengths = [one.after for one in definition.timeouts.values()]
-        for length in [*lengths, *(one.after for one in definition.reminders.values())]:
-            length(made)
-    except InvalidParameter:
-        raise
-    except (ValueError, TypeError, ArithmeticError, ValidationError, LifecycleError) as error:
-        said = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
-        raise _invalid(definition, name, f"Parameter '{name}' of lifecycle '{definition.name}': {said}") from error
-    return made
+        return judge(definition, {**others, name: value})
+    except InvalidParameter as error:
+        raise _invalid(definition, name, f"Parameter '{name}' of lifecycle '{definition.name}': {error}") from error
 
 
 def field_of(definition: Definition, name: str) -> dataclasses.Field[Any]:
@@ -131,9 +125,11 @@ def _write(
     try:
         with transaction.atomic(using=alias):
             overrides = stored.lock(definition.name, alias)
-            before = overrides[name] if name in overrides else _default(definition, name)
-            if not isinstance(expected, Unsaid) and before != declared.dump(expected):
+            current, unfit = in_force(definition, overrides)
+            seen = declared.dump(getattr(current, name, None))
+            if not isinstance(expected, Unsaid) and seen != declared.dump(expected):
                 raise _conflict(definition, name)
+            before = overrides[name] if name in unfit else seen
             made = check(definition, name, value, overrides)
             now = timing.now(alias)
             # As it reads back: "180" seconds and "PT3M" are one value, and the history should say so once.
@@ -165,12 +161,19 @@ def _in_range(definition: Definition, name: str, value: Any) -> None:
     limits = field_of(definition, name).metadata
     for key, word, holds in (("minimum", "at least", operator.ge), ("maximum", "at most", operator.le)):
         limit = limits.get(key)
-        if limit is not None and value is not None and not holds(value, limit):
+        if limit is not None and value is not None and not _holds(holds, value, limit):
             raise _invalid(
                 definition,
                 name,
                 f"Parameter '{name}' of lifecycle '{definition.name}': expected {word} {limit}, got {value}.",
             )
+
+
+def _holds(compare: Any, value: Any, limit: Any) -> bool:
+    try:
+        return bool(compare(value, limit))
+    except TypeError:  # a moment without a time zone beside a limit with one
+        return False
 
 
 def _invalid(definition: Definition, name: str, sentence: str) -> InvalidParameter:

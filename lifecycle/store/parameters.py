@@ -8,17 +8,22 @@ from typing import Any
 from django.db import connections
 from django.db.models import Value
 
-from lifecycle.definition import parameters
+from lifecycle.definition import overrides
 from lifecycle.definition.compiled import Definition
 from lifecycle.models import ParameterOverride
 
 
 def read(definition: Definition, using: str) -> Any:
     """The lifecycle's parameters; one query, and none for a lifecycle without parameters."""
+    return read_with_complaints(definition, using)[0]
+
+
+def read_with_complaints(definition: Definition, using: str) -> tuple[Any, dict[str, str]]:
+    """The parameters, and what is wrong with each stored value that does not count; see `overrides.in_force`."""
     if definition.parameters is None:
-        return None
-    overrides = ParameterOverride.objects.using(using).filter(lifecycle=definition.name)
-    return parameters.structure(definition, dict(overrides.values_list("name", "value")))
+        return None, {}
+    rows = ParameterOverride.objects.using(using).filter(lifecycle=definition.name)
+    return overrides.in_force(definition, dict(rows.values_list("name", "value")))
 
 
 def lock(lifecycle: str, using: str) -> dict[str, Any]:

@@ -139,14 +139,14 @@ def test_records_in_a_state_nobody_declares_are_counted_too(story: Story, desk: 
     assert "teleported (unknown) 1" in words(section(desk.get(PAGE), "orders"))
 
 
-def test_one_unreadable_lifecycle_does_not_take_the_page_with_it(story: Story, desk: Client) -> None:
+def test_a_stored_value_that_nobody_can_read_does_not_take_the_page_with_it(story: Story, desk: Client) -> None:
     from django.utils import timezone
 
     ParameterOverride.objects.create(
         lifecycle="orders", name="payment_window", value={"not": "a duration"}, updated_at=timezone.now()
     )
     response = desk.get(PAGE)
-    assert "It cannot be read. InvalidParameter" in text(response)
+    assert "The stored value does not fit; the declared one counts." in text(response)
     assert section(response, "tickets")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator
 
 from lifecycle.definition import parameters
@@ -11,7 +12,7 @@ from lifecycle.definition.compiled import (
     CompiledTimeout,
     Definition,
 )
-from lifecycle.definition.durations import After, InvalidDuration
+from lifecycle.definition.durations import LONGEST, After, InvalidDuration
 from lifecycle.definition.problems import Problem
 from lifecycle.definition.reading import Declaration
 
@@ -77,7 +78,8 @@ def waits_are_durations(declaration: Declaration, definition: Definition) -> Ite
             yield Problem(
                 id="lifecycle.E043",
                 message=f"after of '{trigger.name}' {said}.",
-                hint="Give a datetime.timedelta longer than zero, or a function of the parameters that answers one.",
+                hint=f"Give a datetime.timedelta longer than zero and of at most {LONGEST.days} days, "
+                "or a function of the parameters that answers one.",
                 where=declaration.where(trigger.name),
             )
 
@@ -89,7 +91,7 @@ def _complaint(after: Callable[[object], object], defaults: object) -> str | Non
         return str(error).partition(": after ")[2].partition(";")[0]
     except Exception as error:  # noqa: BLE001 whatever the user's function raises is the user's problem to read, with all others
         return f"raised {type(error).__name__}: {error}"
-    return None if answer.total_seconds() > 0 else f"is {answer}"  # type: ignore[attr-defined]
+    return None if dt.timedelta(0) < answer <= LONGEST else f"is {answer}"  # type: ignore[operator]
 
 
 RULES = (

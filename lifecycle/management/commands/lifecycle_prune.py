@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from lifecycle.definition.durations import LONGEST
 from lifecycle.management import arguments
 from lifecycle.management.progress import Progress
 from lifecycle.store import aliases
@@ -67,7 +68,7 @@ class Command(BaseCommand):
 def _days(text: str) -> dt.timedelta:
     try:
         days = float(text)
-        if days < 0:
+        if not 0 <= days <= LONGEST.days:
             raise ValueError
         return dt.timedelta(days=days)
     except (ValueError, OverflowError):

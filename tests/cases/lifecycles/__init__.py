@@ -1,6 +1,7 @@
 """Processes of the cases, one file per section."""
 
 from tests.cases.lifecycles import (
+    bad_parameters,
     edits,
     folders,
     lives,
@@ -16,6 +17,7 @@ from tests.cases.lifecycles import (
 )
 
 __all__ = [
+    "bad_parameters",
     "edits",
     "folders",
     "lives",

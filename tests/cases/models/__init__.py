@@ -1,6 +1,7 @@
 """Records of the cases, one file per section."""
 
 from tests.cases.models import (
+    bad_parameters,
     edits,
     folders,
     lives,
@@ -16,6 +17,7 @@ from tests.cases.models import (
 )
 
 __all__ = [
+    "bad_parameters",
     "edits",
     "folders",
     "lives",
