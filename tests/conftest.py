@@ -14,8 +14,8 @@ from tests import emptying, other_database, servers
 pytest_plugins = ["lifecycle.testing.plugin", "tests.execution.watched"]
 
 HERE = Path(__file__).parent
-# These look at the tree, not at a database.
-ONCE = ("house", "docs")
+# These look at the tree or at plain Python, not at a database.
+ONCE = ("house", "docs", "definition")
 # These watch the running example, which brings its own databases, and wait most of the time: a pass of their own.
 EXAMPLE = ("acceptance", "browser/shop")
 WANTED = {"sqlite": "sqlite", "postgres": "postgres"}

@@ -11,7 +11,8 @@ from lifecycle.models import EffectRun, OperatorAction, TransitionLog
 from orders.models import Order
 from tests.admin.story import Story
 
-pytestmark = pytest.mark.browser
+# Once: what the pages hold on each database is what tests/admin looks at; here it is how they are used.
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 
 
 def test_an_operator_finds_a_failed_refund_reads_why_and_has_it_done(story: Story, desk_of: Callable[..., Any]) -> None:

@@ -70,7 +70,7 @@ def test_what_a_pass_says_stands_whole_under_its_database(way: Any, capfd: pytes
     [
         ("runtime/test_firing.py", False, ["first", "later"]),
         ("drawing/test_svg.py", True, ["first"]),
-        ("browser/test_admin.py", False, ["first", "later"]),
+        ("admin/test_runs.py", False, ["first", "later"]),
         ("browser/shop/test_table.py", True, ["example"]),
         ("acceptance/test_demo.py", True, ["example"]),
     ],
