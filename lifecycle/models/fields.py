@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core import checks
 from django.db import models
 from django.db.models.constants import OnConflict
+from django.db.models.expressions import RawSQL
 from django.db.models.query_utils import DeferredAttribute
 from django.utils import timezone
 from django.utils.functional import cached_property
@@ -376,6 +377,9 @@ class VersionField(_PairColumn, _VersionField):
 
     def __init__(self, verbose_name: Any = None, *, for_state: str | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("default", 0)
+        # In the database too: servers with older code go on inserting while the migration that adds the column is out.
+        # Not a plain 0: with a parameter in a default, Django's CREATE TABLE on MySQL fails at conditional constraints.
+        kwargs.setdefault("db_default", RawSQL("0", []))
         super().__init__(verbose_name if verbose_name is not None else _("version"), for_state=for_state, **kwargs)
 
     def first_value(self, present: Any, given: Mapping[str, Any], *, free: bool) -> Any:

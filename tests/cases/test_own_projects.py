@@ -8,12 +8,16 @@ import subprocess
 import sys
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
 import pytest
 from django.core.checks import run_checks
+from django.core.management import call_command
+from django.db import connection
+from django.db.models.expressions import RawSQL
 
 from lifecycle import (
     SYSTEM,
@@ -38,6 +42,7 @@ from lifecycle.testing import assert_history
 from tests import servers
 from tests.cases.lifecycles.own_projects import CrateLifecycle
 from tests.cases.models.own_projects import Crate
+from tests.columns.models import OldTable
 from tests.desk.lifecycles import TicketLifecycle
 from tests.desk.models import Ticket
 
@@ -189,3 +194,29 @@ def test_a_parameter_of_any_type_takes_what_its_own_reading_gives(name: str, val
     set_parameter(CrateLifecycle, name, value, actor=SYSTEM, expected=value)
 
     assert getattr(made, name) == value == getattr(parameters(CrateLifecycle), name)
+
+
+# Adopting a table ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.row("L4")
+def test_an_insert_that_knows_no_lifecycle_is_taken_and_adopted_later() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO columns_oldtable (phase) VALUES ('paid')")
+    record = OldTable.objects.get()
+    assert (record.revision, record.moved_at) == (0, None)
+
+    call_command("lifecycle_adopt", "columns_old", stdout=StringIO(), stderr=StringIO())
+
+    record.refresh_from_db()
+    assert record.lifecycle.fire("ship", actor=SYSTEM).record.revision == 1
+    assert_history(record, ["$adopt", "ship"])
+
+
+@pytest.mark.row("L4")
+def test_columns_of_the_library_are_djangos_own_in_migrations() -> None:
+    written = {name: OldTable._meta.get_field(name).deconstruct()[1:] for name in ("phase", "moved_at", "revision")}
+    assert written["revision"][0] == "django.db.models.PositiveBigIntegerField"
+    assert written["revision"][2].items() >= {"default": 0, "db_default": RawSQL("0", [])}.items()
+    assert all(path.startswith("django.db.models.") for path, *_ in written.values())

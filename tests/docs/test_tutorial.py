@@ -30,14 +30,14 @@ sys.exit(bool(runner.run(test).failed))
 class Newcomer:
     """An empty folder and a shell in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: str = "restaurant.settings") -> None:
         self.folder = folder
         inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("DJANGO_", "LIFECYCLE_"))
         }
         self.environment = inherited | {
             "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}",
-            "DJANGO_SETTINGS_MODULE": "restaurant.settings",
+            "DJANGO_SETTINGS_MODULE": settings,
         }
 
     def does(self, block: Block) -> None:
