@@ -90,11 +90,18 @@ def _key(key: Any, path: str, what: str) -> str:
     return str(key)
 
 
-def _refuse_unstorable(text: str, path: str, what: str, kind: str) -> None:
+def unstorable(text: str) -> str | None:
+    """What is in a text that databases refuse, as the end of a sentence; None when they take it."""
     if "\x00" in text:
-        raise _bad(path, what, f"{kind} with a NUL character, which databases refuse")
+        return "a NUL character, which databases refuse"
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise _bad(path, what, f"{kind} with half a surrogate pair, which databases refuse")
+        return "half a surrogate pair, which databases refuse"
+    return None
+
+
+def _refuse_unstorable(text: str, path: str, what: str, kind: str) -> None:
+    if (found := unstorable(text)) is not None:
+        raise _bad(path, what, f"{kind} with {found}")
 
 
 def _bad(path: str, what: str, found: str) -> InvalidPayload:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from django.core.validators import MinValueValidator, RegexValidator
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from lifecycle.models import LifecycleModel, StateField
+
+# What the column holds on every database, and so what an event about a payment may say.
+MOST_CENTS = 2**31 - 1
+
+
+def not_blank(value: str) -> None:
+    """Refuses text that shows nothing."""
+    if not value.strip():
+        raise ValidationError(_("Write something that can be read."), code="blank")
 
 
 class Order(LifecycleModel):
@@ -33,9 +43,11 @@ class Order(LifecycleModel):
         REFUND_REQUESTED = "refund_requested", _("a refund was requested")
 
     status = StateField(Status)
-    customer = models.CharField(_("customer"), max_length=100)
-    title = models.CharField(_("item"), max_length=200)
-    amount_cents = models.PositiveIntegerField(_("amount in cents"), validators=[MinValueValidator(1)])
+    customer = models.CharField(_("customer"), max_length=100, validators=[not_blank])
+    title = models.CharField(_("item"), max_length=200, validators=[not_blank])
+    amount_cents = models.PositiveIntegerField(
+        _("amount in cents"), validators=[MinValueValidator(1), MaxValueValidator(MOST_CENTS)]
+    )
     currency = models.CharField(
         _("currency"),
         max_length=3,
@@ -92,7 +104,7 @@ class StrayPayment(LifecycleModel):
     status = StateField(Status)
     order = models.ForeignKey(Order, verbose_name=_("order"), on_delete=models.PROTECT, related_name="stray_payments")
     payment_ref = models.CharField(_("payment"), max_length=64, unique=True)
-    amount_cents = models.PositiveIntegerField(_("amount in cents"))
+    amount_cents = models.PositiveIntegerField(_("amount in cents"), validators=[MaxValueValidator(MOST_CENTS)])
     currency = models.CharField(_("currency"), max_length=3)
     reason = models.CharField(_("why it is given back"), max_length=500)
     refund_ref = models.CharField(_("refund"), max_length=64, blank=True, default="")

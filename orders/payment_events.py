@@ -14,7 +14,7 @@ from lifecycle import Actor
 from lifecycle.exceptions import GuardRefused, InvalidInput, RequestReused, WrongState
 from lifecycle.runtime import create
 from orders.lifecycles import OrderLifecycle
-from orders.models import Order, StrayPayment
+from orders.models import MOST_CENTS, Order, StrayPayment
 from orders.money import money
 
 PROVIDER = Actor("webhook:sandbox", label="Sandbox provider")
@@ -87,8 +87,7 @@ def read(event_id: str, body: bytes) -> PaymentEvent:
         raise MalformedEvent("The body is not JSON.") from error
     if not isinstance(event, dict) or not isinstance(event.get("data"), dict):
         raise MalformedEvent("The body must be an object with type, timestamp and data.")
-    if len(event_id) > LONGEST_ID:
-        raise MalformedEvent(f"webhook-id is longer than {LONGEST_ID} characters.")
+    _text({"webhook-id": event_id}, "webhook-id", LONGEST_ID)
     type_, data = _text(event, "type"), event["data"]
     _text(event, "timestamp")
     if type_ not in CANDIDATES:
@@ -109,22 +108,32 @@ def read(event_id: str, body: bytes) -> PaymentEvent:
 
 def _text(data: Mapping[str, Any], name: str, longest: int = 64) -> str:
     value = data.get(name)
-    if not isinstance(value, str) or not 0 < len(value) <= longest or "\x00" in value:
+    if not isinstance(value, str) or not 0 < len(value) <= longest or not value.strip():
         raise MalformedEvent(f"{name} must be text of 1 to {longest} characters.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise MalformedEvent(f"{name} holds half a surrogate pair, which is no character.") from None
+    if "\x00" in value:
+        raise MalformedEvent(f"{name} holds a NUL character.")
     return value
 
 
 def _cents(data: Mapping[str, Any]) -> int:
     value = data.get("amount_cents")
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**31:
-        raise MalformedEvent("amount_cents must be a whole number above 0.")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MOST_CENTS:
+        raise MalformedEvent(f"amount_cents must be a whole number from 1 to {MOST_CENTS}.")
     return value
 
 
 def _attempt(data: Mapping[str, Any]) -> int | None:
     metadata = data.get("metadata")
     value = metadata.get("payment_attempt") if isinstance(metadata, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    if not 0 <= value < 2**31:
+        raise MalformedEvent("metadata.payment_attempt must be a whole number from 0.")
+    return value
 
 
 def apply(event: PaymentEvent) -> Outcome:
@@ -133,17 +142,22 @@ def apply(event: PaymentEvent) -> Outcome:
     The order is locked over the whole decision, so that "no transition starts here" cannot change under it.
 
     Raises:
+        MalformedEvent: what it says about money fits neither the order nor a stray payment; nothing is kept, and the
+            sender hears of it until somebody looks.
         Conflict, DatabaseError: trouble that is over when the sender delivers again.
     """
     if event.type not in CANDIDATES:
         return ignored("unknown_event", f"Events of type {event.type!r} are not for us.")
-    with transaction.atomic():
-        order = _locked(event.reference)
-        if order is None:
-            return ignored("record_not_found", f"There is no order {event.reference!r}.")
-        if event.payment_ref and StrayPayment.objects.filter(payment_ref=event.payment_ref).exists():
-            return Outcome(outcome="replayed")
-        return _decide(order, event)
+    try:
+        with transaction.atomic():
+            order = _locked(event.reference)
+            if order is None:
+                return ignored("record_not_found", f"There is no order {event.reference!r}.")
+            if event.payment_ref and StrayPayment.objects.filter(payment_ref=event.payment_ref).exists():
+                return Outcome(outcome="replayed")
+            return _decide(order, event)
+    except InvalidInput as error:
+        raise MalformedEvent(str(error)) from error
 
 
 def _locked(reference: str) -> Order | None:
@@ -165,6 +179,8 @@ def _decide(order: Order, event: PaymentEvent) -> Outcome:
                 return give_back(order, event, str(error.refusals[0].message), code=error.code)
             return ignored(error.code, str(error.refusals[0].message))
         except InvalidInput as error:
+            if event.payment_ref:  # money is never ignored
+                raise
             return ignored(error.code, str(error))
         else:
             if fired.replayed:

@@ -35,13 +35,11 @@ def receive(request: HttpRequest) -> JsonResponse:
     except signatures.InvalidSignature as error:
         return _refused(401, "invalid_signature", str(error))
     try:
-        event = payment_events.read(event_id, body)
+        outcome = payment_events.apply(payment_events.read(event_id, body))
     except payment_events.MalformedEvent as error:
         return _refused(400, "invalid_event", str(error))
-    try:
-        outcome = payment_events.apply(event)
     except (Conflict, DatabaseError) as error:
-        log.warning("event %s is to be delivered again: %s", event.id, error)
+        log.warning("event %s is to be delivered again: %s", event_id, error)
         return _refused(503, "try_again", "Not now. Deliver it again.")
     return JsonResponse(outcome.as_dict())
 

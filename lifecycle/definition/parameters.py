@@ -17,7 +17,7 @@ from typing import Any
 from lifecycle import payloads
 from lifecycle.definition.compiled import Definition
 from lifecycle.definition.durations import LONGEST
-from lifecycle.exceptions import InvalidPayload, LifecycleError
+from lifecycle.exceptions import LifecycleError
 from lifecycle.suggest import did_you_mean
 
 STORABLE = (
@@ -238,10 +238,8 @@ def _finite(value: float) -> float:
 
 
 def _text(value: str) -> str:
-    try:
-        payloads.jsonable(value)
-    except InvalidPayload as error:
-        raise Unfit(error.message.partition(" at $ ")[2].partition(". ")[0]) from error
+    if (found := payloads.unstorable(value)) is not None:
+        raise Unfit(f"there is {found}")
     return value
 
 

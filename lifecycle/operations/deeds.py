@@ -11,6 +11,7 @@ from lifecycle import registry
 from lifecycle.definition.compiled import CompiledEffect, Definition
 from lifecycle.exceptions import InvalidInput, RunBusy, RunSettled, UnknownEffect
 from lifecycle.models import EffectRun, RunStatus
+from lifecycle.payloads import unstorable
 from lifecycle.refusals import InputProblem
 
 REASON_LIMIT = 500
@@ -31,8 +32,8 @@ def checked_reason(reason: Any, *, force: bool) -> str:
         problem = f"expected a text, got {type(reason).__name__}."
     elif len(reason) > REASON_LIMIT:
         problem = f"{len(reason)} characters, at most {REASON_LIMIT} are kept."
-    elif "\x00" in reason:
-        problem = "holds a NUL character, which databases refuse."
+    elif (found := unstorable(reason)) is not None:
+        problem = f"holds {found}."
     elif force and not reason.strip():
         problem = "force needs a reason: say why the run may be touched all the same."
     else:

@@ -146,15 +146,16 @@ def checked_reason(reason: Any) -> str:
     """The reason as stored.
 
     Raises:
-        InvalidInput: longer than the column.
+        InvalidInput: longer than the column, or with what no column takes.
     """
-    text = str(reason or "").replace("\x00", "")
+    text = str(reason or "")
     if len(text) > MAX_REASON:
-        message = f"at most {MAX_REASON} characters, got {len(text)}."
-        raise InvalidInput(
-            f"reason: {message}", problems=[InputProblem(field="reason", code="max_length", message=message)]
-        )
-    return text
+        code, message = "max_length", f"at most {MAX_REASON} characters, got {len(text)}."
+    elif (found := payloads.unstorable(text)) is not None:
+        code, message = "invalid", f"holds {found}."
+    else:
+        return text
+    raise InvalidInput(f"reason: {message}", problems=[InputProblem(field="reason", code=code, message=message)])
 
 
 def _wrong_input(definition: Definition, edge: CompiledTransition, path: str, code: str, message: str) -> InvalidInput:

@@ -29,8 +29,8 @@ def check(request_id: Any) -> None:
         raise _invalid(f"ids that start with '{RESERVED}' are the library's own; got '{request_id[:40]}'.")
     if len(request_id) > MAX_LENGTH:
         raise _invalid(f"at most {MAX_LENGTH} characters, got {len(request_id)}.")
-    if "\x00" in request_id:
-        raise _invalid("it holds a NUL character.")
+    if (found := payloads.unstorable(request_id)) is not None:
+        raise _invalid(f"it holds {found}.")
 
 
 def fingerprint(transition: str, actor: Actor, input: Mapping[str, Any]) -> str:
