@@ -98,7 +98,7 @@ def _effect(effect: CompiledEffect) -> dict[str, Any]:
         "on_failure": effect.on_failure,
         "on_dead": effect.on_dead,
         "attempts": effect.retry.attempts,
-        "timeout": None if effect.timeout is None else effect.timeout.total_seconds(),
+        "timeout": _seconds(effect.timeout),
         "delay": effect.delay.total_seconds(),
         "atomic": effect.atomic,
     }

@@ -13,9 +13,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from lifecycle import clock
+from lifecycle import Retry, clock
 from lifecycle.admin.run_page import stamp
-from lifecycle.models import EffectRun, OperatorAction
+from lifecycle.models import EffectAttempt, EffectRun, OperatorAction
 from orders.models import Order
 from orders.payments import ProviderUnavailable
 from tests.admin.story import Story
@@ -376,3 +376,35 @@ def test_runs_of_a_retry_look_different_from_those_never_started(story: Story, d
     said = text(desk.get(f"{LIST}?q={order.pk}"))
     assert "Queued, retry" in said
     assert re.search(r"503 Away Next attempt in [12] s|503 Away Next attempt now", said)
+
+
+@pytest.mark.row("G8")
+@pytest.mark.parametrize("status", ["queued", "running", "failed"])
+def test_a_run_without_a_limit_of_attempts_says_so(
+    story: Story, desk: Client, short: Callable[..., None], status: str
+) -> None:
+    run = story.run_of(story.queued(), "orders.create_checkout")
+    short("orders.create_checkout", lifecycle="orders", retry=Retry(attempts=None))
+    if status == "running":
+        leased(run)
+    EffectRun.objects.filter(pk=run.pk).update(status=status, max_attempts=None, attempts=7)
+    number = 8 if status == "running" else 7
+
+    assert f"attempt {number}, no limit" in text(desk.get(LIST))
+    page = text(desk.get(address(run)))
+    assert f"Attempts: {number}, no limit" in page
+    assert ("Fresh attempts under the same idempotency key" in page) == (status != "queued")
+
+
+@pytest.mark.row("G8")
+def test_code_that_fell_silent_is_told_from_code_that_took_too_long(story: Story, desk: Client) -> None:
+    run = story.run_of(story.queued(), "orders.create_checkout")
+    EffectRun.objects.filter(pk=run.pk).update(
+        status="failed", attempts=1, error_kind="heartbeat_timeout", error="No heartbeat for 30 s."
+    )
+    EffectAttempt.objects.create(
+        run=run, number=1, ending="timed_out", error_kind="heartbeat_timeout", ended_at=clock.now()
+    )
+
+    assert "Fell silent No heartbeat for 30 s." in text(desk.get(LIST))
+    assert "fell silent" in text(desk.get(address(run)))

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from lifecycle import SYSTEM, Retry, RetryAt, clock
+from lifecycle import SYSTEM, Retry, RetryAt, clock, registry
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution import attempts, crashes, watchdog
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectAttempt, EffectRun
 from lifecycle.operations import retry_run
+from lifecycle.rest import descriptions, representations
 from lifecycle.runtime import create, fire
 from lifecycle.store import outcomes
 from lifecycle.testing import Kit
@@ -341,3 +342,19 @@ def test_an_attempt_after_code_that_was_interrupted_waits_for_its_backoff_alone(
     drain(runs=1)
 
     assert the_run().available_at - EffectAttempt.objects.get().ended_at == dt.timedelta(seconds=2)
+
+
+# What others are told ----------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.row("G8")
+def test_what_has_no_limit_is_null_over_http(short: Callable[..., None]) -> None:
+    short("print_label", timeout=None, retry=Retry(attempts=None))
+    sent()
+
+    definition = descriptions.describe(registry.get("parcels"), None)
+    [told] = [one for one in definition["effects"] if one["name"] == "print_label"]
+
+    assert (told["timeout"], told["attempts"]) == (None, None)
+    assert representations.run(the_run())["max_attempts"] is None

@@ -149,6 +149,23 @@ def test_a_celery_time_limit_that_would_kill_an_effect(monkeypatch: pytest.Monke
     assert messages() == [("lifecycle.W130", said)]
 
 
+@pytest.mark.row("G8")
+def test_a_celery_time_limit_is_too_short_for_an_effect_that_may_take_as_long_as_it_likes(
+    monkeypatch: pytest.MonkeyPatch, short: Callable[..., None]
+) -> None:
+    conf = Conf(task_time_limit=86_400)
+    monkeypatch.setitem(sys.modules, "celery", SimpleNamespace(current_app=SimpleNamespace(conf=conf)))
+    assert messages() == []
+
+    short("print_label", timeout=None)
+
+    said = (
+        "Celery ends tasks after 86400 s (task_time_limit), but a drain with effect 'print_label' may take as long as "
+        "it likes."
+    )
+    assert messages() == [("lifecycle.W130", said)]
+
+
 def test_celery_that_nobody_imported_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "celery", raising=False)
     assert [one for one in messages() if one[0] == "lifecycle.W130"] == []

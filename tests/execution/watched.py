@@ -31,10 +31,10 @@ def until(condition: Callable[[], bool]) -> None:
 def short(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Gives an effect another definition for the test."""
 
-    def change(effect: str, **options: Any) -> None:
-        definition = registry.get("parcels")
+    def change(effect: str, lifecycle: str = "parcels", **options: Any) -> None:
+        definition = registry.get(lifecycle)
         effects = {**definition.effects, effect: replace(definition.effects[effect], **options)}
-        monkeypatch.setitem(registry._definitions, "parcels", replace(definition, effects=effects))
+        monkeypatch.setitem(registry._definitions, lifecycle, replace(definition, effects=effects))
 
     return change
 
