@@ -167,7 +167,7 @@ def _must_hold(start: Start, watch: Watch) -> None:
     """Nothing is called under a lease that may be over: one that was not renewed in time is renewed, or was lost."""
     if watch.over:
         at = clock.monotonic()
-        if start.held.id not in claims.for_alias(start.using).renew([start.held.proof]):
+        if not outcomes.hold_on(start.held, timing.now(start.using), start.using):
             raise finishing.lost(start.held)
         watch.renewed(at)
 

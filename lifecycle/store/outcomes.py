@@ -180,6 +180,12 @@ def _note(held: ClaimedRun, failure: Failure, now: dt.datetime, using: str) -> b
     return True
 
 
+def hold_on(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
+    """Renews one lease for certain: waits for whoever has the row locked, and learns whether they took the run."""
+    rows = EffectRun.objects.using(using).filter(**_fenced(held))
+    return bool(rows.update(lease_until=now + dt.timedelta(seconds=held.lease_seconds), updated_at=now))
+
+
 def enter(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
     """Marks that the code of a run that asks for it is entered, before it is. False: the lease was lost.
 

@@ -171,6 +171,36 @@ def test_nothing_is_called_under_a_lease_that_may_be_over(behave: dict[str, Any]
 by_row = pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite locks no rows")
 
 
+@by_row
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G2")
+def test_nothing_is_called_while_a_sweep_is_taking_the_run_away(behave: dict[str, Any]) -> None:
+    returned()
+    called: list[Any] = []
+    behave["refund_postage"] = called.append
+    held, lost = claim(), []
+    expire(held)
+
+    def work() -> None:
+        try:
+            with watchdog.holding(held, USING) as watch:
+                watch.renewed_at -= held.lease_seconds  # the process stood still
+                attempts.perform(held, USING, lambda: None, watch)
+        except LeaseLost as error:
+            lost.append(error.run_id)
+        finally:
+            connections.close_all()
+
+    worker = threading.Thread(target=work)
+    with transaction.atomic():
+        assert crashes.take_back(USING).queued == 1
+        worker.start()
+        worker.join(0.2)
+    worker.join(LIMIT)
+
+    assert (called, lost) == ([], [held.id])
+
+
 @contextmanager
 def holding_the_record(parcel: Parcel) -> Iterator[threading.Event]:
     """Somebody's import has locked the row, in a transaction that takes its time."""
