@@ -34,9 +34,12 @@ class Options:
         default=(),
         metadata={"help": "Unmanaged models (`app.Model`) whose tables get that trigger, too."},
     )
-    dispatcher: str = field(
-        default="lifecycle.dispatch.celery.CeleryDispatcher",
-        metadata={"help": "Dotted path of the class that wakes workers after a commit."},
+    dispatcher: str | None = field(
+        default=None,
+        metadata={
+            "help": "Dotted path of the class that wakes workers after a commit. None: Celery's where Celery is "
+            "installed; elsewhere nobody is woken, and `lifecycle_worker` polls."
+        },
     )
     queues: Mapping[str, str] = field(
         default_factory=dict,

@@ -45,7 +45,7 @@ def settings_are_valid(app_configs: Sequence[Any] | None, **kwargs: Any) -> list
 def the_dispatcher_can_be_imported(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Reports a dispatcher whose class, or whose library, is not there."""
     options = _options()
-    if options is None:
+    if options is None or options.dispatcher is None:
         return []
     try:
         imported(options.dispatcher)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from django.core.signals import setting_changed
@@ -13,14 +13,14 @@ from django.utils.module_loading import import_string
 
 from lifecycle import conf
 from lifecycle.dispatch.contract import Dispatcher
-from lifecycle.dispatch.none import NoDispatcher
 from lifecycle.exceptions import InvalidSettings
 
-__all__ = ["Dispatcher", "complaint", "current", "publish", "replaced"]
+__all__ = ["Dispatcher", "chosen", "complaint", "current", "publish", "replaced"]
+
+CELERY = "lifecycle.dispatch.celery.CeleryDispatcher"
+NONE = "lifecycle.dispatch.none.NoDispatcher"
 
 Replacement = TypeVar("Replacement", bound=Dispatcher)
-
-log = logging.getLogger("lifecycle.dispatch")
 
 # What tests put in place of the configured one; a list, so that it is one object whoever imported it.
 _replacements: list[Dispatcher] = []
@@ -56,19 +56,21 @@ def replaced(dispatcher: Replacement) -> Iterator[Replacement]:
         _replacements.remove(dispatcher)
 
 
+def chosen() -> str:
+    """The path of the dispatcher that rules: the setting's, else Celery's where Celery is installed, else none."""
+    configured = conf.options().dispatcher
+    if configured is not None:
+        return configured
+    # Asked for, not imported: a web process should not load Celery before it has something to publish.
+    return CELERY if find_spec("celery") is not None else NONE
+
+
 @lru_cache(maxsize=1)
 def _configured() -> Dispatcher:
-    path = conf.options().dispatcher
+    path = chosen()
     try:
         cls = import_string(path)
     except ImportError as error:
-        if error.name == "celery":
-            # The default names Celery, and a project may well use only `lifecycle_worker`: that is no error.
-            log.warning(
-                "Celery is not installed, so nobody is woken after a commit; a running lifecycle_worker finds the work "
-                "by polling. Install celery, or set LIFECYCLE['DISPATCHER'] to 'lifecycle.dispatch.none.NoDispatcher'."
-            )
-            return NoDispatcher()
         raise InvalidSettings(f"LIFECYCLE['DISPATCHER']: cannot import '{path}': {error}.") from error
     if not isinstance(cls, type) or not callable(getattr(cls, "publish", None)):
         raise InvalidSettings(f"LIFECYCLE['DISPATCHER']: '{path}' is no class with publish(queue).")

@@ -27,6 +27,10 @@ sys.exit(bool(runner.run(test).failed))
 """
 
 
+# Python imports it by itself when it starts.
+WITHOUT = "import sys; sys.modules.update(celery=None, redis=None, rest_framework=None)"
+
+
 class Newcomer:
     """An empty folder and a shell in it."""
 
@@ -39,6 +43,11 @@ class Newcomer:
             "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}",
             "DJANGO_SETTINGS_MODULE": settings,
         }
+
+    def installs(self, command: str) -> None:
+        """Optional packages are there once the page has said to install them, and not before."""
+        blocker = "" if "celery" in command else WITHOUT
+        (self.folder / "sitecustomize.py").write_text(blocker)
 
     def does(self, block: Block) -> None:
         where = f"{block.page}:{block.line}"
@@ -67,7 +76,10 @@ class Newcomer:
                 commands[-1][1].append(line.strip())
         for command, expected in commands:
             if command.startswith("python -m pip"):
+                self.installs(command)
                 continue  # the checkout is what would be installed
+            # A worker goes on for ever: its report loads what it would, and says which broker it would ask.
+            command = re.sub(r"^celery (.*) worker$", rf"{sys.executable} -m celery \1 report", command)
             command = re.sub(r"^python ", f"{sys.executable} ", command)
             command = re.sub(r"^django-admin ", f"{sys.executable} -m django ", command)
             output = self.runs(command.split(), where)
@@ -104,11 +116,14 @@ def in_one_shell(found: list[Block]) -> list[Block]:
 
 
 @pytest.mark.processes
+@pytest.mark.row("L12")
 def test_a_newcomer_who_types_the_tutorial_sees_what_it_says(tmp_path: Path) -> None:
     newcomer = Newcomer(tmp_path)
     for block in in_one_shell(blocks(ROOT / "docs" / "tutorial.md")):
         newcomer.does(block)
     assert (tmp_path / "bookings" / "lifecycles.py").exists()
+    tasks = "from restaurant.celery import app; app.loader.import_default_modules(); print(sorted(app.tasks))"
+    assert "'lifecycle.drain', 'lifecycle.tick'" in newcomer.runs([sys.executable, "-c", tasks], "after the tutorial")
 
 
 def test_a_session_that_says_something_else_is_noticed(tmp_path: Path) -> None:
