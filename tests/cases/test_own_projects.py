@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from io import StringIO
@@ -28,6 +30,7 @@ from lifecycle import (
     available,
     can,
     create,
+    dispatch,
     fire,
     fire_many,
     registry,
@@ -35,6 +38,8 @@ from lifecycle import (
 )
 from lifecycle.checks.ids import TAG
 from lifecycle.definition.parameters import InvalidParameter
+from lifecycle.dispatch.celery import CeleryDispatcher
+from lifecycle.dispatch.none import NoDispatcher
 from lifecycle.models import LifecycleAccessor, LifecycleModel, ParameterOverride
 from lifecycle.operations import reset_parameter, set_parameter
 from lifecycle.runtime import parameters
@@ -220,3 +225,34 @@ def test_columns_of_the_library_are_djangos_own_in_migrations() -> None:
     assert written["revision"][0] == "django.db.models.PositiveBigIntegerField"
     assert written["revision"][2].items() >= {"default": 0, "db_default": RawSQL("0", [])}.items()
     assert all(path.startswith("django.db.models.") for path, *_ in written.values())
+
+
+# Optional packages ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("L12")
+def test_without_celery_nobody_is_woken_and_nothing_needs_to_be_said(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.LIFECYCLE = {}
+    assert isinstance(dispatch.current(), CeleryDispatcher)
+    monkeypatch.setitem(sys.modules, "celery", None)
+    settings.LIFECYCLE = {}
+    assert isinstance(dispatch.current(), NoDispatcher)
+    assert [one for one in run_checks(tags=[TAG]) if one.id == "lifecycle.E131"] == []
+
+
+@pytest.mark.once
+@pytest.mark.row("K20")
+def test_every_optional_package_that_the_pages_use_has_an_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    asked = {
+        extra for page in pages for found in re.findall(r"record-lifecycle\[([\w,]+)\]", page.read_text())
+        for extra in found.split(",")
+    }  # fmt: skip
+    assert {"celery", "redis", "postgres"} <= asked <= set(extras)
+    assert extras["redis"][0].startswith("celery[redis]")
+    shows_redis = [page for page in pages if "redis://" in page.read_text()]
+    assert shows_redis
+    assert [page for page in shows_redis if ",redis" not in page.read_text()] == []

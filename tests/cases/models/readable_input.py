@@ -52,6 +52,9 @@ class Everything(LifecycleModel):
         span: Any = _postgres.DateTimeRangeField(null=True, blank=True)
         range: Any = _postgres.BigIntegerRangeField(null=True, blank=True)
 
+    class Meta:
+        indexes = [models.Index(fields=["status", "status_changed_at"], name="cases_everything_due")]
+
 
 COLUMNS = [
     field.name
