@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,7 @@ def of_form_field(field: forms.Field) -> Schema:
     _limits(schema, field)
     _words(schema, field.label, field.help_text)
     initial = field.initial
-    if isinstance(initial, (str, int, float, bool)):
+    if isinstance(initial, (str, int, bool)) or (isinstance(initial, float) and math.isfinite(initial)):
         schema["default"] = initial
     return schema
 
@@ -66,12 +67,22 @@ def of_model_field(field: Any) -> Schema:
     if getattr(field, "max_length", None) and schema.get("type") == "string" and "enum" not in schema:
         schema["maxLength"] = field.max_length
     _bounds(schema, field.validators)
-    if field.null and "type" in schema:
-        schema["type"] = [schema["type"], "null"]
-        if "enum" in schema:
-            schema["enum"] = [*schema["enum"], None]
+    if field.null:
+        schema = or_null(schema)
     _words(schema, field.verbose_name, field.help_text)
     return schema
+
+
+def or_null(schema: Schema) -> Schema:
+    """The schema, or null."""
+    result = dict(schema)
+    kinds = schema.get("type", [])
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if kinds and "null" not in kinds:
+        result["type"] = [*kinds, "null"]
+    if "enum" in schema and None not in schema["enum"]:
+        result["enum"] = [*schema["enum"], None]
+    return result
 
 
 _STRING: Schema = {"type": "string"}
@@ -121,7 +132,12 @@ def _choices(choices: Any) -> Schema:
         choices = choices()
     values = [value for value, _ in flatten_choices(choices) if value not in ("", None)]
     values = [getattr(value, "value", value) for value in values]
-    if len(values) > _MANY_CHOICES or not all(isinstance(value, (str, int, float, bool)) for value in values):
+    # None: a form that sets them when it is made. A class cannot say which, and must not say that nothing fits.
+    if (
+        not values
+        or len(values) > _MANY_CHOICES
+        or not all(isinstance(value, (str, int, float, bool)) for value in values)
+    ):
         return {}
     return {"enum": values}
 
@@ -145,7 +161,7 @@ def _bounds(schema: Schema, found: Any) -> None:
     for validator in found:
         limit = getattr(validator, "limit_value", None)
         limit = limit() if callable(limit) else limit
-        if not isinstance(limit, (int, float)):
+        if not isinstance(limit, (int, float)) or not math.isfinite(limit):
             continue
         if isinstance(validator, validators.MinValueValidator):
             schema["minimum"] = max(limit, schema.get("minimum", limit))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from lifecycle.rest.schemas import or_null
+
 Schema = dict[str, Any]
 
 _SAMPLES = {
@@ -20,7 +22,7 @@ _SAMPLES = {
 
 def nullable(schema: Schema) -> Schema:
     """The schema, or null."""
-    return for_openapi({**schema, "type": [schema["type"], "null"]})
+    return for_openapi(or_null(schema))
 
 
 def for_openapi(schema: Schema) -> Schema:
