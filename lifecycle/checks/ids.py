@@ -35,6 +35,7 @@ MEANINGS: Final = {
     "lifecycle.E025": "on_same='ok' on a transition with several targets.",
     "lifecycle.E026": "A guard, set, route, hook or effect names an unknown transition.",
     "lifecycle.E027": "A hook or effect names an unknown state.",
+    "lifecycle.E028": "A form asks for a file, which no input can hold.",
     "lifecycle.E030": "Two effects of one name.",
     "lifecycle.E031": "A transition or reminder names an unknown effect.",
     "lifecycle.E032": "A Retry that cannot be kept.",

@@ -128,6 +128,11 @@ def accepted_names_are_editable_columns(app_configs: Sequence[Any] | None, **kwa
                         f"{options.label}.{name} is not editable.",
                         "Write it with set instead of accepting it.",
                     )
+                elif isinstance(field, models.FileField):
+                    said = f"{options.label}.{name} is a file, which no input can hold."
+                    hint = (
+                        "Save the upload in a view or an endpoint of your own; a transition is told of it afterwards."
+                    )
                 else:
                     continue
                 where = _where(definition, transition.name)

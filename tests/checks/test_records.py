@@ -183,6 +183,7 @@ def test_accept_of_a_relation_to_many_or_of_a_column_nobody_edits(only: Any) -> 
         status = StateField([("open", "Open"), ("closed", "Closed")])
         stamp = models.DateTimeField(auto_now=True)
         others = models.ManyToManyField("self")
+        scan = models.FileField()
 
         class Meta:
             app_label = "desk"
@@ -194,11 +195,12 @@ def test_accept_of_a_relation_to_many_or_of_a_column_nobody_edits(only: Any) -> 
             initial = "open"
             final = "closed"
 
-        close = Transition("open", "closed", accept=["stamp", "others"])
+        close = Transition("open", "closed", accept=["stamp", "others", "scan"])
 
     assert only(Process) == [
         ("lifecycle.E107", "Process.close", "accept: desk.Note.stamp is not editable."),
         ("lifecycle.E107", "Process.close", "accept: desk.Note.others is no column of the record."),
+        ("lifecycle.E107", "Process.close", "accept: desk.Note.scan is a file, which no input can hold."),
     ]
 
 

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 import pytest
+from django import forms
 
 from lifecycle import (
     ANY,
@@ -601,6 +602,26 @@ def accepting_owned_columns() -> None:
 def on_same_with_several_targets() -> None:
     class Broken(Door):
         push = Transition("open", ["closed", "locked"], route=lambda ctx: "closed", on_same="ok")
+
+
+@pytest.mark.row("L3")
+def test_what_to_do_with_a_file_is_said() -> None:
+    with pytest.raises(InvalidDefinition, match="Save the upload to a model of its own first"):
+        form_with_a_file()
+
+
+@wrong(
+    ("lifecycle.E028", "Broken.close", "The form of 'close' asks for a file (photo), which no input can hold."),
+    ("lifecycle.E028", "Broken.close", "The form of 'close' asks for a file (scan), which no input can hold."),
+)
+def form_with_a_file() -> None:
+    class WithFiles(forms.Form):
+        photo = forms.ImageField()
+        scan = forms.FileField(required=False)
+        note = forms.CharField(widget=forms.Textarea)
+
+    class Broken(Door):
+        close = Transition("open", "closed", form=WithFiles)
 
 
 @wrong(("lifecycle.E026", "Broken.is_free", "There is no transition 'cloes'."))

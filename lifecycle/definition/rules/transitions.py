@@ -95,9 +95,24 @@ def on_same_needs_one_target(declaration: Declaration, definition: Definition) -
             )
 
 
+def inputs_are_no_files(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """A form asks for a file."""
+    for transition in definition.transitions.values():
+        for name, field in getattr(transition.form, "base_fields", {}).items():
+            if getattr(field.widget, "needs_multipart_form", False):
+                yield Problem(
+                    id="lifecycle.E028",
+                    message=f"The form of '{transition.name}' asks for a file ({name}), which no input can hold.",
+                    hint="Input is JSON and kept in the history. Save the upload to a model of its own first, in a "
+                    "view or an endpoint of yours, and let the form ask for that row (a ModelChoiceField).",
+                    where=declaration.where(transition.name),
+                )
+
+
 RULES = (
     transitions_have_both_ends,
     several_targets_have_a_route,
     accept_leaves_owned_columns_alone,
     on_same_needs_one_target,
+    inputs_are_no_files,
 )
