@@ -139,7 +139,20 @@ class RecordLifecycle(Generic[Record, Names]):
 
     @property
     def history(self) -> QuerySet[TransitionLog]:
-        """The record's entries, in the order they happened."""
+        """The record's entries, in the order they happened.
+
+        Without those of an earlier record of the same key that was deleted: they are in ``whole_history``.
+        """
+        subject: Any = self.record
+        entries = TransitionLog.objects.using(subject._state.db)
+        found: QuerySet[TransitionLog] = entries.of_life(self.definition.name, records.text_id(subject))
+        if records.version_of(self.definition, subject) == 0:  # perhaps saved plainly: its life has no entry yet
+            found = found.filter(version__lte=records.version_in_row(self.definition, subject))
+        return found
+
+    @property
+    def whole_history(self) -> QuerySet[TransitionLog]:
+        """The entries of every record that has had this key, in the order they happened."""
         subject: Any = self.record
         entries = TransitionLog.objects.using(subject._state.db)
         found: QuerySet[TransitionLog] = entries.of(self.definition.name, records.text_id(subject))
@@ -150,7 +163,7 @@ class RecordLifecycle(Generic[Record, Names]):
         """The record's effect runs, oldest first."""
         subject: Any = self.record
         runs = EffectRun.objects.using(subject._state.db)
-        found: QuerySet[EffectRun] = runs.of(self.definition.name, records.text_id(subject))
+        found: QuerySet[EffectRun] = runs.of_life(self.definition.name, records.text_id(subject))
         return found
 
 

@@ -116,7 +116,7 @@ def _refused(
 def _conflict(request: HttpRequest, page: Any, definition: Definition, record: Any, error: Conflict) -> tuple[Any, Any]:
     """Who was faster, what they did, the version seen and the version now."""
     using = record._state.db or "default"
-    entries = TransitionLog.objects.using(using).of(definition.name, records.text_id(record))
+    entries = TransitionLog.objects.using(using).of_life(definition.name, records.text_id(record))
     latest = entries.order_by("-version").first()
     title = _("This %(model)s was handled by someone else.") % {"model": definition.model._meta.verbose_name}
     facts = {"seen": request.POST.get(VERSION), "now": records.version_of(definition, record)}

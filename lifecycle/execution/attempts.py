@@ -66,6 +66,9 @@ def perform(
     except RecordNotFound:
         finishing.record_gone(start)
         return None
+    if finishing.is_of_another_life(start, record):
+        finishing.record_gone(start)
+        return None
     if held.reminder and not finishing.stay_lasts(start, record):
         finishing.stay_ended(start)
         return None

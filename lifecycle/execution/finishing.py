@@ -289,6 +289,11 @@ def next_reminder(
     )
 
 
+def is_of_another_life(start: Start, record: Any) -> bool:
+    """Whether the record that owed the run was deleted, and another one was saved plainly under its key."""
+    return records.version_of(start.definition, record) == 0 and start.held.stay_version != 0
+
+
 def stay_lasts(start: Start, record: Any = None) -> bool:
     """Whether the record is still in the stay that owed the run."""
     if start.held.stay_version is None:
@@ -298,7 +303,7 @@ def stay_lasts(start: Start, record: Any = None) -> bool:
             record = records.read(start.definition, start.held.record_id, start.using)
         except RecordNotFound:
             return False
-    return records.version_of(start.definition, record) == start.held.stay_version
+    return records.stay_lasts(start.definition, record, start.held.stay_version)
 
 
 def announce(run: ClaimedRun | EffectRun, definition: Definition | None, using: str, *, dead: bool = False) -> None:

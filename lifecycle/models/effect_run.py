@@ -9,7 +9,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from lifecycle.models.history import TransitionLog
+from lifecycle.models.history import TransitionLog, life_begins
 
 
 class RunStatus(models.TextChoices):
@@ -41,6 +41,10 @@ class EffectRunQuerySet(models.QuerySet["EffectRun"]):
     def of(self, lifecycle: str, record_id: str) -> EffectRunQuerySet:
         """One record's runs, oldest first."""
         return self.filter(lifecycle=lifecycle, record_id=record_id).order_by("id")
+
+    def of_life(self, lifecycle: str, record_id: str) -> EffectRunQuerySet:
+        """The same without those of earlier records of the same key, which were deleted."""
+        return self.of(lifecycle, record_id).filter(entry__version__gte=life_begins(lifecycle, record_id, self.db))
 
 
 class EffectRun(models.Model):

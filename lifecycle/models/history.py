@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 CREATE = "$create"
@@ -22,6 +23,16 @@ class TransitionLogQuerySet(models.QuerySet["TransitionLog"]):
     def of(self, lifecycle: str, record_id: str) -> TransitionLogQuerySet:
         """One record's entries in the order they happened."""
         return self.filter(lifecycle=lifecycle, record_id=record_id).order_by("version")
+
+    def of_life(self, lifecycle: str, record_id: str) -> TransitionLogQuerySet:
+        """The same without what earlier records of the same key did, which were deleted."""
+        return self.of(lifecycle, record_id).filter(version__gte=life_begins(lifecycle, record_id, self.db))
+
+
+def life_begins(lifecycle: str, record_id: Any, using: str) -> Any:
+    """The version with which the present life of a key began, inside SQL; 0 where no creation is recorded."""
+    creations = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, record_id=record_id, transition=CREATE)
+    return Coalesce(models.Subquery(creations.order_by("-version").values("version")[:1]), 0)
 
 
 class TransitionLog(models.Model):

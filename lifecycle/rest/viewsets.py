@@ -154,7 +154,7 @@ class LifecycleViewSetMixin(_Base):
     def lifecycle_history(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """The record's entries, newest first, by cursor."""
         record = self.get_object()
-        entries = TransitionLog.objects.using(record._state.db).of(self.definition.name, records.text_id(record))
+        entries = TransitionLog.objects.using(record._state.db).of_life(self.definition.name, records.text_id(record))
         return self._page(entries, representations.entry)
 
     @action(detail=True, methods=["get"], url_path="runs", url_name="runs")
@@ -345,7 +345,7 @@ class LifecycleViewSetMixin(_Base):
         return run
 
     def _runs_of(self, record: Any) -> Any:
-        return EffectRun.objects.using(record._state.db).of(self.definition.name, records.text_id(record))
+        return EffectRun.objects.using(record._state.db).of_life(self.definition.name, records.text_id(record))
 
     def _page(self, rows: Any, represent: Callable[..., dict[str, Any]]) -> Response:
         pages = self.lifecycle_pagination_class()

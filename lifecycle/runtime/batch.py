@@ -22,7 +22,7 @@ from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import announcements, expectations, firing, orders, requests, retrying, writing
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
-from lifecycle.store import effect_runs, history, records, transactions
+from lifecycle.store import effect_runs, history, lives, records, transactions
 
 BATCH_SIZE = 200
 
@@ -194,6 +194,10 @@ def _together(
     if keys is not None or _has_hooks(order):
         _one_by_one(order, [record.pk for record in locked], using, keys, report)
         return report
+    again = lives.begun_before(order.definition, locked, using)
+    if again:
+        _one_by_one(order, [record.pk for record in locked if record.pk in again], using, None, report)
+        locked = [record for record in locked if record.pk not in again]
     decided = list(_decided(order, locked, now, using, report))
     if decided:
         report.fired.extend(_write(order, decided, now, using))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.db import DatabaseError, router
+from django.db import DatabaseError, IntegrityError, router
 
 from lifecycle import payloads, registry
 from lifecycle.actors import Actor, as_actor
@@ -20,7 +20,7 @@ from lifecycle.models import CREATE, TransitionLog
 from lifecycle.refusals import InputProblem
 from lifecycle.runtime import announcements, evaluator, firing, inputs, orders, requests, retrying, writing
 from lifecycle.runtime.results import Fired
-from lifecycle.store import given, history, parameters, readable, records, timing, uniqueness
+from lifecycle.store import given, history, lives, parameters, readable, records, timing, uniqueness
 
 Record = TypeVar("Record")
 
@@ -87,6 +87,8 @@ def begin(
     def earlier() -> Fired | None:
         return None if request_id is None else _repeated(definition, request_id, who, request_hash, alias)
 
+    before = 0  # the last version of an earlier record of the same key
+
     def work() -> Fired:
         now = timing.now(alias)
         ctx = TransitionContext(
@@ -102,14 +104,30 @@ def begin(
             request_id=request_id,
             using=alias,
         )
-        return _begin(definition, ctx, state, stored, request_hash, now, alias)
+        try:
+            return _begin(definition, ctx, state, stored, request_hash, now, alias, before=before)
+        finally:
+            tried.append(record.pk)
 
+    tried: list[Any] = []
     was = _remember(record)
     committed: list[Fired] = []
+
+    def attempt() -> Fired:
+        return retrying.in_own_transaction(work, alias, settle=committed.append, undo=lambda: _restore(record, was))
+
     try:
-        return earlier() or retrying.in_own_transaction(
-            work, alias, settle=committed.append, undo=lambda: _restore(record, was)
-        )
+        found = earlier()
+        if found is not None:
+            return found
+        try:
+            return attempt()
+        except IntegrityError:
+            # Perhaps the key has a history: then this life's versions go on after the last one's.
+            before = lives.earlier(definition, tried[-1], alias) if tried and not committed else 0
+            if before == 0:
+                raise
+            return attempt()
     except Exception as error:
         # Two sends of one key at once: whatever refused the second (a key, a unique value, a guard that counts), the
         # first may have been committed meanwhile, and then its answer is this one's too.
@@ -139,13 +157,19 @@ def _begin(
     request_hash: str,
     now: dt.datetime,
     using: str,
+    *,
+    before: int,
 ) -> Fired:
     _validate(definition, ctx.record, using)
     refusals = [refusal for guard in definition.create_guards if (refusal := evaluator.ask(guard, ctx)) is not None]
     if refusals:
         raise evaluator.refused(definition, CREATE, "", refusals)
-    records.insert(definition, ctx.record, state, now, using)
-    written = writing.entry(definition, ctx, target=state, version=1, stored_input=stored, request_hash=request_hash)
+    records.insert(definition, ctx.record, state, now, using, version=before + 1)
+    if before:
+        lives.end_earlier(definition, ctx.record.pk, before, now, using)
+    written = writing.entry(
+        definition, ctx, target=state, version=before + 1, stored_input=stored, request_hash=request_hash
+    )
     entry: TransitionLog = history.append(written, using)
     ctx = replace(ctx, entry=entry)
     announcement = announcements.register(definition, ctx.record, using)
@@ -244,6 +268,8 @@ def _repeated(definition: Definition, request_id: str, actor: Actor, request_has
     entry = history.find_creation(definition.name, request_id, using)
     if entry is None:
         return None
+    if not lives.is_of_this_life(entry):
+        raise requests.of_another_life(entry)
     requests.must_be_repeat(entry, CREATE, actor, request_hash)
     return Fired(record=records.read(definition, entry.record_id, using), entry=entry, replayed=True)
 

@@ -32,7 +32,9 @@ def refuse_if_moved(order: FiringOrder, record: Any) -> None:
         "transition": order.transition.name,
         "version": version,
     }
-    if order.stay_version is not None and version != order.stay_version:
+    if order.follows_run and version == 0:
+        raise StayEnded("The record whose run this follows was deleted; another one has its key now.", **facts)
+    if order.stay_version is not None and not records.stay_lasts(definition, record, order.stay_version):
         raise StayEnded(
             f"The stay that owed '{order.transition.name}' began with version {order.stay_version} and is over; "
             f"the record is at version {version}, {records.state_of(definition, record)}.",

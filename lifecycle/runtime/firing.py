@@ -33,7 +33,7 @@ from lifecycle.runtime import (
 )
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.runtime.results import Fired
-from lifecycle.store import effect_runs, history, parameters, records, transactions
+from lifecycle.store import effect_runs, history, lives, parameters, records, transactions
 
 
 def fire(
@@ -135,6 +135,7 @@ def fire_owed(
         stay_version=stay_version,
         reason=reason,
         reserved=True,
+        follows_run=True,
     )
     pk = records.parse_id(definition, record_id)
     with transactions.atomic(using):
@@ -147,6 +148,8 @@ def fire_in_transaction(
     """The order of events of one firing; must be called inside ``transactions.atomic(using)``."""
     record, now = records.lock(order.definition, pk, using)
     expectations.refuse_edits(order.definition, record, edits)
+    if records.version_of(order.definition, record) == 0 and not order.follows_run:
+        lives.begin_saved(order.definition, record, now, using)
     repeat = repeated(order, record, using)
     if repeat is not None:
         return repeat
@@ -229,6 +232,8 @@ def repeated(order: FiringOrder, record: Any, using: str) -> Fired | None:
     entry = history.find_request(order.definition.name, records.text_id(record), order.request_id, using)
     if entry is None:
         return None
+    if not lives.is_of_this_life(entry):
+        raise requests.of_another_life(entry)
     if not order.request_id.startswith(requests.RESERVED):
         requests.must_be_repeat(entry, order.transition.name, order.actor, order.request_hash)
     return Fired(record=record, entry=entry, replayed=True)

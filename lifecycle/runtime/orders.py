@@ -35,6 +35,7 @@ class FiringOrder:
     stay_version: int | None = None
     manual: bool = False
     reason: str = ""
+    follows_run: bool = False
 
 
 def take(
@@ -50,6 +51,7 @@ def take(
     manual: bool = False,
     reason: str = "",
     reserved: bool = False,
+    follows_run: bool = False,
 ) -> FiringOrder:
     """Turns a caller's arguments into an order.
 
@@ -81,6 +83,7 @@ def take(
         stay_version=stay_version,
         manual=manual,
         reason=checked_reason(reason),
+        follows_run=follows_run,
     )
 
 

@@ -61,6 +61,17 @@ def must_be_repeat(entry: TransitionLog, transition: str, actor: Actor, request_
         )
 
 
+def of_another_life(entry: TransitionLog) -> RequestReused:
+    """The error that an id was spent on an earlier record of the same key, which was deleted."""
+    return RequestReused(
+        f"The request id '{entry.request_id}' was already used for an earlier record of the key '{entry.record_id}', "
+        "which was deleted. Use a new id for a new request.",
+        lifecycle=entry.lifecycle,
+        record_id=entry.record_id,
+        request_id=entry.request_id,
+    )
+
+
 def _invalid(complaint: str) -> InvalidRequestId:
     problem = InputProblem(field="request_id", code="invalid_request_id", message=complaint)
     return InvalidRequestId(f"request_id: {complaint}", problems=[problem])

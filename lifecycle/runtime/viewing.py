@@ -31,12 +31,11 @@ def view(record: Record, *, actor: Any, lifecycle: Any = None, history: int = 50
     fresh = records.read(definition, records.text_id(subject), using)
     version = records.version_of(definition, fresh)
     record_id = records.text_id(fresh)
-    entries = TransitionLog.objects.using(using).filter(
-        lifecycle=definition.name, record_id=record_id, version__lte=version
-    )
+    entries = TransitionLog.objects.using(using).of_life(definition.name, record_id).filter(version__lte=version)
     owed = (
         EffectRun.objects.using(using)
-        .filter(lifecycle=definition.name, record_id=record_id, entry__version__lte=version)
+        .of_life(definition.name, record_id)
+        .filter(entry__version__lte=version)
         .select_related("entry")
     )
     return RecordView(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db.models import OuterRef
+
 from lifecycle.models import CREATE, TransitionLog
+from lifecycle.models.history import life_begins
 from lifecycle.store import inserting
 
 
@@ -20,16 +23,18 @@ def append_many(entries: Sequence[TransitionLog], using: str) -> list[Transition
 
 
 def find_request(lifecycle: str, record_id: str, request_id: str, using: str) -> TransitionLog | None:
-    """The entry a request id was spent on for this record. Ask under the record's lock."""
+    """The entry a request id was spent on for this record, and when its ``life`` began. Ask under the record's lock."""
     entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, record_id=record_id, request_id=request_id)
-    found: TransitionLog | None = entries.order_by().first()
+    life = life_begins(lifecycle, record_id, using)
+    found: TransitionLog | None = entries.annotate(life=life).order_by().first()
     return found
 
 
 def find_creation(lifecycle: str, request_id: str, using: str) -> TransitionLog | None:
-    """The entry of the record that a request id created."""
+    """The entry of the record that a request id created, and when its key's ``life`` began."""
     entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, request_id=request_id, transition=CREATE)
-    found: TransitionLog | None = entries.order_by().first()
+    life = life_begins(lifecycle, OuterRef("record_id"), using)
+    found: TransitionLog | None = entries.annotate(life=life).order_by().first()
     return found
 
 

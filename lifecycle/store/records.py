@@ -9,12 +9,13 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connections, models, router
+from django.db.models.functions import Coalesce
 
 from lifecycle import clock
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import Conflict, RecordNotFound
 from lifecycle.models import writes
-from lifecycle.store import reading, timing
+from lifecycle.store import history, reading, timing
 
 _NOW = "_lifecycle_now"
 
@@ -121,9 +122,9 @@ def _lock_path(model: Any) -> tuple[str, ...]:
     return ("self", *("__".join(links[: i + 1]) for i in range(len(links)))) if links else ()
 
 
-def insert(definition: Definition, record: Any, state: str, now: dt.datetime, using: str) -> None:
-    """Inserts a record in its first state, at version 1. Database errors propagate; the instance is then as before."""
-    owned = {definition.state_field: state, definition.changed_at_field: now, definition.version_field: 1}
+def insert(definition: Definition, record: Any, state: str, now: dt.datetime, using: str, *, version: int) -> None:
+    """Inserts a record in its first state. Database errors propagate; the instance is then as before."""
+    owned = {definition.state_field: state, definition.changed_at_field: now, definition.version_field: version}
     with writes.starting_with(record, owned):
         record.save(force_insert=True, using=using)
 
@@ -146,6 +147,20 @@ def move(
     if rows.update(**written, **_owned(definition, target, now, version + 1)) == 0:
         raise conflict(definition, record)
     settle(definition, record, written, target, now, version + 1)
+
+
+def renumber(definition: Definition, record: Any, version: int, using: str) -> None:
+    """Gives a locked row that was never moved the version its history goes on with.
+
+    Raises:
+        Conflict: the row is not as it was locked.
+    """
+    field = definition.model._meta.get_field(definition.version_field)
+    rows = _rows_to_move(definition, using).filter(pk=record.pk, **{definition.version_field: 0})
+    if rows.update(**{definition.version_field: writes.Write(version, field)}) == 0:
+        raise conflict(definition, record)
+    record.__dict__[definition.version_field] = version
+    writes.note_loaded(record, values(record))
 
 
 def move_many(
@@ -246,9 +261,29 @@ def state_of(definition: Definition, record: Any) -> str:
     return str(getattr(value, "value", value))
 
 
+def stay_lasts(definition: Definition, record: Any, stay_version: int) -> bool:
+    """Whether the record is still in the stay that began with this version: no later entry of its lifecycle is there.
+
+    The number alone may have been raised past the lifecycle, by an import.
+    """
+    version = version_of(definition, record)
+    if version == stay_version:
+        return True
+    if version < stay_version:
+        return False
+    latest = history.latest(definition.name, text_id(record), record._state.db)
+    return latest is not None and latest.version == stay_version
+
+
 def version_of(definition: Definition, record: Any) -> int:
     """The version the instance is at."""
     return int(getattr(record, definition.version_field) or 0)
+
+
+def version_in_row(definition: Definition, record: Any) -> Any:
+    """The version that the instance's row has now, inside SQL; without a row, more than any."""
+    rows = definition.model._base_manager.using(record._state.db).filter(pk=record.pk)
+    return Coalesce(models.Subquery(rows.values(definition.version_field)[:1]), 2**62)
 
 
 def conflict(definition: Definition, record: Any) -> Conflict:

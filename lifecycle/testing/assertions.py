@@ -57,7 +57,7 @@ def assert_history(record: Any, transitions: Sequence[Any], *, lifecycle: Any = 
         The entries.
     """
     definition = registry.of(lifecycle if lifecycle is not None else record)
-    entries = list(TransitionLog.objects.using(record._state.db).of(definition.name, records.text_id(record)))
+    entries = list(TransitionLog.objects.using(record._state.db).of_life(definition.name, records.text_id(record)))
     expected = [one if isinstance(one, str) else one.name for one in transitions]
     if [entry.transition for entry in entries] != expected:
         happened = "\n".join(
@@ -99,7 +99,7 @@ def _runs(record: Any, lifecycle: Any) -> Any:
     if record is None:
         return EffectRun.objects.filter(lifecycle=registry.of(lifecycle).name) if lifecycle else EffectRun.objects.all()
     definition = registry.of(lifecycle if lifecycle is not None else record)
-    return EffectRun.objects.using(record._state.db).of(definition.name, records.text_id(record))
+    return EffectRun.objects.using(record._state.db).of_life(definition.name, records.text_id(record))
 
 
 def _codes(error: LifecycleError) -> list[str]:
