@@ -40,7 +40,7 @@ def cannot(guarded: Guarded) -> str | None:
 
 def shapes(connection: Any, triggers: list[Trigger]) -> dict[tuple[str | None, str], Shape]:
     """What stands under the names of these triggers' tables."""
-    found = {}
+    found: dict[tuple[str | None, str], Shape] = {}
     with connection.cursor() as cursor:
         for table in {trigger.table for trigger in triggers}:
             cursor.execute(

@@ -34,7 +34,7 @@ def cannot(guarded: Guarded) -> str | None:
 
 def shapes(connection: Any, triggers: list[Trigger]) -> dict[tuple[str | None, str], Shape]:
     """What stands under the names of these triggers' tables."""
-    found = {}
+    found: dict[tuple[str | None, str], Shape] = {}
     with connection.cursor() as cursor:
         for table in {trigger.table for trigger in triggers}:
             cursor.execute("SELECT type FROM sqlite_master WHERE name = %s AND type IN ('table', 'view')", [table])

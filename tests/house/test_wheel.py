@@ -4,25 +4,46 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import zipfile
+from email.parser import Parser
 from pathlib import Path
 
 import pytest
+
+from hatch_build import LINK, described, urls
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", folder],
         cwd=ROOT,
         check=True,
         capture_output=True,
     )
-    (built,) = folder.glob("*.whl")
-    return built
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def sdist(built: Path) -> dict[str, str]:
+    """The pages of the source distribution."""
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        return {
+            member.name.partition("/")[2]: opened.extractfile(member).read().decode()  # type: ignore[union-attr]
+            for member in opened.getmembers()
+            if member.name.endswith((".md", "LICENSE", "PKG-INFO"))
+        }
 
 
 def test_the_wheel_holds_every_file_of_the_library_and_nothing_else(wheel: Path) -> None:
@@ -46,6 +67,44 @@ def test_the_wheel_says_its_name_licence_and_dependencies(wheel: Path) -> None:
     assert "License-Expression: BSD-3-Clause" in metadata
     needed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
     assert sorted(line.split()[1].split(">")[0].lower() for line in needed) == ["cattrs", "django"]
+
+
+@pytest.mark.row("L15")
+def test_no_link_of_the_description_is_dead_on_an_index(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(archive.read(name).decode())
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    shown = metadata.get_payload()
+    assert LINK.findall(shown) == []
+    assert "Tutorial (`docs/tutorial.md`)" in shown
+    assert "part of the source distribution" in shown
+
+
+@pytest.mark.row("L15")
+def test_every_page_that_the_readme_leads_to_is_in_the_source_distribution(sdist: dict[str, str]) -> None:
+    waiting, seen = ["README.md"], set()
+    while waiting:
+        page = waiting.pop()
+        assert page in sdist, page
+        seen.add(page)
+        for _, target in LINK.findall(sdist[page]) if page.endswith(".md") else ():
+            path = (ROOT / page).parent / target.partition("#")[0]
+            there = path.resolve().relative_to(ROOT).as_posix()
+            if there.endswith((".md", "LICENSE")) and there not in seen:
+                waiting.append(there)
+    assert len(seen) > 15
+    assert sdist["PKG-INFO"]
+
+
+@pytest.mark.row("L15")
+def test_with_a_published_home_links_and_addresses_lead_there() -> None:
+    home = "https://example.org/lifecycle/blob/main"
+    shown = described((ROOT / "README.md").read_text(), home)
+    assert f"[Tutorial]({home}/docs/tutorial.md)" in shown
+    assert LINK.findall(shown) == []
+    assert urls(home)["Changelog"] == f"{home}/CHANGELOG.md"
+    assert urls("") == {}
 
 
 def test_the_unpacked_wheel_migrates_a_database_where_the_project_is_not(wheel: Path, tmp_path: Path) -> None:
