@@ -59,18 +59,32 @@ def perform(
             return perform(held, using, following, watch, stopping)
     start = _known(held, using, stopping)
     if start is None:
-        _put_back(held, using)
+        _put_back(held, using, "this process does not know the effect")
         return None
+    for last in (False, True):
+        try:
+            return _begin(start, following, watch)
+        except connecting.BROKEN as error:
+            if watch.entered or connections[using].in_atomic_block:
+                raise
+            connecting.discard(using)  # it may have been dead since the claim: once more on another
+            if last:
+                _put_back(held, using, f"the database did not let it begin ({error})")
+    return None
+
+
+def _begin(start: Start, following: Next, watch: Watch) -> ClaimedRun | None:
+    held, using = start.held, start.using
     try:
         record = records.read(start.definition, held.record_id, using)
     except RecordNotFound:
-        finishing.record_gone(start)
+        _settle(start, lambda: finishing.record_gone(start))
         return None
     if finishing.is_of_another_life(start, record):
         finishing.record_gone(start)
         return None
     if held.reminder and not finishing.stay_lasts(start, record):
-        finishing.stay_ended(start)
+        _settle(start, lambda: finishing.stay_ended(start))
         return None
     if held.marks_entry and not outcomes.enter(held, timing.now(using), using):
         raise finishing.lost(held)
@@ -87,11 +101,9 @@ def _perform(start: Start, record: Any, following: Next, watch: Watch) -> Claime
     except (KeyboardInterrupt, SystemExit):
         _go_down(start)
         raise
-    except LeaseLost as error:
-        if error.run_id == start.held.id:
+    except BaseException as error:  # an effect may raise anything; all of it is recorded
+        if _is_passed_on(error, start, watch):
             raise
-        _report_failure(start, error)
-    except BaseException as error:  # noqa: BLE001 an effect may raise anything; all of it is recorded
         _report_failure(start, error)
     else:
         connecting.refresh(start.using)
@@ -119,26 +131,31 @@ def _perform_atomically(start: Start, watch: Watch) -> None:
         commit.of(work)
     except RecordNotFound as error:
         if error.lifecycle == held.lifecycle and error.record_id == held.record_id:
-            finishing.record_gone(start)
+            _settle(start, lambda: finishing.record_gone(start))
         else:
             _report_failure(start, error)
     except (KeyboardInterrupt, SystemExit):
         _go_down(start)
         raise
-    except LeaseLost as error:
-        if error.run_id == held.id:
-            raise
-        _report_failure(start, error)
-    except BaseException as error:  # noqa: BLE001 an effect may raise anything; all of it is recorded
+    except BaseException as error:  # an effect may raise anything; all of it is recorded
         if commit.happened:
             finishing.callback_failed(start, error)
             return
+        if _is_passed_on(error, start, watch):
+            raise
         connecting.mend(using)
         # The answer to the commit may be what was lost; then the rows say that it happened, and that is the outcome.
         if not isinstance(error, connecting.BROKEN) or _standing(start) == "held":
             _report_failure(start, error)
     else:
         points.reach("after_commit")
+
+
+def _is_passed_on(error: BaseException, start: Start, watch: Watch) -> bool:
+    """Whether there is nothing to report: the run is another's, or the database failed before the code was entered."""
+    if isinstance(error, LeaseLost):
+        return error.run_id == start.held.id
+    return isinstance(error, connecting.BROKEN) and not watch.entered
 
 
 def _call(start: Start, record: Any, watch: Watch) -> Any:
@@ -197,10 +214,11 @@ def _report_failure(start: Start, error: BaseException) -> None:
         connecting.refresh(start.using)
     verdict = failures.judge(error, start.held, start.effect)
     points.reach("before_finish")
+    _settle(start, lambda: finishing.failed(start, verdict))
 
-    def write() -> None:
-        finishing.failed(start, verdict)
 
+def _settle(start: Start, write: Callable[[], None]) -> None:
+    """Writes an outcome with which no run is claimed."""
     _report(start, write)
 
 
@@ -227,7 +245,8 @@ def _known(held: ClaimedRun, using: str, stopping: Callable[[], bool]) -> Start 
     return Start(held=held, definition=definition, effect=effect, using=using, stopping=stopping)
 
 
-def _put_back(held: ClaimedRun, using: str) -> None:
-    log.warning("%s: this process does not know the effect; the run is put back for another.", held)
+def _put_back(held: ClaimedRun, using: str, why: str) -> None:
+    """Gives back a run whose code was not entered: no attempt and no crash is charged."""
+    log.warning("%s: %s; the run is put back for another.", held, why)
     jitter = random.uniform(0.8, 1.2)  # noqa: S311 no secret
     claims.for_alias(using).release(held, UNKNOWN_PAUSE * jitter)

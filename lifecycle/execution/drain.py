@@ -140,10 +140,13 @@ class _Drain:
             self.begun.add(held.proof)
             log.info("%s", error)
         except Exception as error:
-            self.begun.add(held.proof)
+            if isinstance(error, connecting.BROKEN) and not watch.entered:
+                self.unsure = True  # ours still, perhaps, and not begun
+            else:
+                self.begun.add(held.proof)
             if connections[self.using].in_atomic_block and isinstance(error, connecting.BROKEN):
                 raise
-            log.exception("%s could not be reported; its lease will end.", held)
+            log.exception("%s could not be reported; unless it is found again, its lease will end.", held)
             self._cannot_go_on(error)
         if self.asked and connections[self.using].connection is not self.asked_on:
             self.unsure = True

@@ -41,6 +41,7 @@ class Watch:
         self._expire: Callable[[], None] | None = None
         self._grace = 0.0
         self._not_before = 0.0
+        self.entered = False  # whether the effect's code was entered
         self._taken = False
         self._unsure = False
         self._time_is_up = False
@@ -69,6 +70,7 @@ class Watch:
     def code_begins(self, limits: Limits, expire: Callable[[], None], *, interruptible: bool) -> None:
         """From now on the code's time runs; ``expire`` ends the attempt in the rows."""
         self._grace = GRACE if interruptible else 0.0
+        self.entered = True
         self._expire, self._limits = expire, limits
 
     def code_ended(self) -> None:

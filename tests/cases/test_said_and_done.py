@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.db import OperationalError, connection, transaction
 
-from lifecycle import SYSTEM
+from lifecycle import SYSTEM, clock
 from lifecycle.exceptions import TransactionBroken
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, TransitionLog
@@ -276,3 +276,52 @@ def test_a_run_whose_claim_was_answered_to_nobody_is_begun_all_the_same_or_given
     assert sorted(runs) == sorted([("succeeded", 0, 1)] * (budget or 3) + [("queued", 0, 0)] * (3 - (budget or 3))), (
         "none is left to the end of its lease"
     )
+
+
+@pytest.mark.postgres
+@pytest.mark.row("A6")
+@pytest.mark.parametrize("dying", ["always", "once"])
+def test_a_run_whose_connection_died_between_its_claim_and_its_code_is_charged_nothing(dying: str) -> None:
+    """The tick between two runs took its time; or the record cannot be read at all."""
+    for _ in range(2):
+        fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)
+    asked = []
+
+    def unreadable(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if 'FROM "desk_parcel"' in sql and "UPDATE" not in sql:
+            asked.append(sql)
+            if len(asked) > 1 and (dying == "always" or len(asked) == 2):
+                context["connection"].connection.close()  # as if the server had ended it
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(unreadable):
+        assert drain().done == 2
+
+    runs = list(EffectRun.objects.order_by("id").values_list("status", "crashes", "attempts"))
+    after = ("succeeded", 0, 1) if dying == "once" else ("queued", 0, 0)
+    assert runs == [("succeeded", 0, 1), after]
+    assert EffectRun.objects.latest("id").available_at > clock.now() or dying == "once", "not at once again"
+
+
+@pytest.mark.postgres
+@pytest.mark.row("A6")
+def test_an_atomic_effect_whose_connection_died_before_its_code_is_charged_nothing() -> None:
+    parcel = create(Parcel(status="packed"), actor=SYSTEM)
+    fire(parcel, "send", actor=SYSTEM)
+    drain()
+    fire(parcel, "scan", actor=SYSTEM)
+    asked = []
+
+    def dying(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if 'FROM "desk_parcel"' in sql and "FOR UPDATE" in sql:
+            asked.append(sql)
+            if len(asked) == 1:
+                context["connection"].connection.close()
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(dying):
+        assert drain().done == 1
+
+    run = EffectRun.objects.latest("id")
+    parcel.refresh_from_db()
+    assert (run.status, run.attempts, run.crashes, parcel.scans) == ("succeeded", 1, 0, 1)
