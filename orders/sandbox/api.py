@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
@@ -29,6 +30,9 @@ def endpoint(*methods: str, switched: bool = True) -> Callable[[View], Callable[
     """
 
     def decorate(view: View) -> Callable[..., HttpResponse]:
+        # The provider has transactions of its own; under ATOMIC_REQUESTS a slow answer would hold its rows, and on
+        # SQLite everybody's writes.
+        @transaction.non_atomic_requests
         @csrf_exempt
         @functools.wraps(view)
         def handle(request: HttpRequest, **arguments: Any) -> HttpResponse:
