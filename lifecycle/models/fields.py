@@ -94,6 +94,9 @@ class OwnedColumn(_Field):
             before = self._ask_the_row(model_instance, current)
         if not differs(current, before):
             return self.untouched
+        if self.is_cut(current, before):
+            model_instance.__dict__[self.attname] = before
+            return self.untouched
         if permits.is_bypassed():
             return self._checked(current)
         raise StateWriteRefused(
@@ -103,6 +106,10 @@ class OwnedColumn(_Field):
             expected=before,
             got=current,
         )
+
+    def is_cut(self, current: Any, before: Any) -> bool:
+        """Whether a value is what the row holds, less what a format on the way (CSV, JSON) had no room for."""
+        return False
 
     def _value_over_existing(self, instance: models.Model) -> Any:
         """A new instance with a key of its own: Django tries UPDATE first, and may meet a row."""
@@ -355,6 +362,13 @@ class ChangedAtField(_PairColumn, _DateTimeField):  # type: ignore[misc] # DateF
         super().__init__(
             verbose_name if verbose_name is not None else _("state changed at"), for_state=for_state, **kwargs
         )
+
+    def is_cut(self, current: Any, before: Any) -> bool:
+        if not isinstance(current, dt.datetime) or not isinstance(before, dt.datetime):
+            return False
+        # To milliseconds, as JSON has it; to seconds, as spreadsheets and import formats have it.
+        cut = (before.replace(microsecond=before.microsecond // 1000 * 1000), before.replace(microsecond=0))
+        return any(not differs(current, one) for one in cut)
 
     def first_value(self, present: Any, given: Mapping[str, Any], *, free: bool) -> Any:
         if self.attname in given:

@@ -25,6 +25,7 @@ from lifecycle import (
     SYSTEM,
     Conflict,
     Lifecycle,
+    StateWriteRefused,
     Transition,
     UnknownLifecycle,
     available,
@@ -41,6 +42,7 @@ from lifecycle.definition.parameters import InvalidParameter
 from lifecycle.dispatch.celery import CeleryDispatcher
 from lifecycle.dispatch.none import NoDispatcher
 from lifecycle.models import LifecycleAccessor, LifecycleModel, ParameterOverride
+from lifecycle.models.writes import bypass
 from lifecycle.operations import reset_parameter, set_parameter
 from lifecycle.runtime import parameters
 from lifecycle.testing import assert_history
@@ -256,3 +258,65 @@ def test_every_optional_package_that_the_pages_use_has_an_extra() -> None:
     shows_redis = [page for page in pages if "redis://" in page.read_text()]
     assert shows_redis
     assert [page for page in shows_redis if ",redis" not in page.read_text()] == []
+
+
+# Round trips ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def aged() -> Ticket:
+    """A record whose time has microseconds of all sizes."""
+    ticket = create(Ticket(title="Lamp"), actor=SYSTEM)
+    Ticket.objects.filter(pk=ticket.pk).update(note="n")
+    with bypass("an exact time"):
+        ticket.status_changed_at = datetime(2026, 5, 1, 12, 30, 15, 123456, tzinfo=UTC)
+        ticket.save()
+    return Ticket.objects.get()
+
+
+@pytest.mark.django_db
+@pytest.mark.row("K13")
+@pytest.mark.parametrize("microsecond", [123456, 123000, 0])
+def test_a_time_that_came_back_without_its_microseconds_is_no_change(aged: Ticket, microsecond: int) -> None:
+    exact = aged.status_changed_at
+    assert exact is not None
+    aged.status_changed_at, aged.note = exact.replace(microsecond=microsecond), "imported"
+
+    aged.save()
+
+    assert aged.status_changed_at == exact
+    aged.lifecycle.fire("ask", actor=SYSTEM)
+    aged = Ticket.objects.get()
+    assert (aged.note, aged.lifecycle_version) == ("imported", 2)
+
+
+@pytest.mark.django_db
+@pytest.mark.row("K13")
+def test_another_time_is_still_refused(aged: Ticket) -> None:
+    assert aged.status_changed_at is not None
+    for other in (
+        aged.status_changed_at + timedelta(seconds=1),
+        aged.status_changed_at.replace(microsecond=5000),
+        None,
+    ):
+        aged.status_changed_at = other
+        with pytest.raises(StateWriteRefused):
+            aged.save()
+
+
+@pytest.mark.django_db
+@pytest.mark.row("K13")
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata"])
+def test_a_table_exported_and_imported_again_keeps_its_owned_columns(aged: Ticket, settings: Any, zone: str) -> None:
+    resources = pytest.importorskip("import_export.resources", reason="make setup brings django-import-export")
+    settings.TIME_ZONE = zone
+    before = Ticket.objects.values().get()
+    resource = resources.modelresource_factory(Ticket)()
+    table = resource.export()
+    assert "2026-05-01" in table.csv
+    assert "123456" not in table.csv
+
+    result = resource.import_data(table, raise_errors=True)
+
+    assert (result.has_errors(), result.totals["new"]) == (False, 0)
+    assert Ticket.objects.values().get() == before
