@@ -22,21 +22,17 @@ AT_THE_TERMINAL = {"--pdb", "--trace", "-s", "--capture=no"}
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What one pytest runs: see `PASS` in tests/conftest.py.
-
-    The one that waits most, and takes the time that pages need to answer, goes before those that calculate.
-    """
+    """What one pytest runs: see `PASS` in tests/conftest.py."""
 
     name: str
     title: str
     database: str
-    niceness: int = 5
 
 
 PARTS = [
     Part(name="first", title="the suite on SQLite", database="sqlite"),
     Part(name="later", title="the suite on PostgreSQL", database="postgres"),
-    Part(name="example", title="the running example", database="sqlite", niceness=0),
+    Part(name="example", title="the running example", database="sqlite"),
 ]
 
 
@@ -111,7 +107,6 @@ class Pass(contextlib.AbstractContextManager["Pass"]):
                 stdout=output,
                 stderr=subprocess.STDOUT if kept else None,
             )
-        os.setpriority(os.PRIO_PROCESS, self._child.pid, os.getpriority(os.PRIO_PROCESS, 0) + part.niceness)
 
     def finish(self) -> int:
         """Shows what it has said and what it says until its end; answers its exit code."""
