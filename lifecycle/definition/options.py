@@ -188,6 +188,8 @@ class Options:
     def _retry(self, read: dict[str, Any], where: str) -> None:
         retry: Retry = read["retry"]
         wrong = [f"{name} is {_shown(getattr(retry, name))}" for name, good in RETRY.items() if not good(retry)]
+        if not wrong and retry.total is not None and retry.attempts == 1:
+            wrong = [f"total is {_shown(retry.total)}, but attempts is 1, so there is no other attempt to limit"]
         if wrong:
             self.declaration.report(
                 "lifecycle.E032",

@@ -720,6 +720,19 @@ def retry_that_cannot_be_kept() -> None:
         def ring(self, ctx: Any) -> None: ...
 
 
+LIMITS_NOTHING = (
+    "Retry cannot be kept: total is datetime.timedelta(seconds=14400), but attempts is 1, so there is no other attempt "
+    "to limit."
+)
+
+
+@wrong(("lifecycle.E032", "Broken.ring", LIMITS_NOTHING))
+def retry_whose_total_limits_nothing() -> None:
+    class Broken(Door):
+        @Door.close.effect(retry=Retry(total=timedelta(hours=4)))
+        def ring(self, ctx: Any) -> None: ...
+
+
 TOO_SHORT = "The lease of effect 'ring' is 0:00:00.900000: too short to be renewed in time."
 
 
