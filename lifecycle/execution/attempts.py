@@ -154,7 +154,7 @@ def _perform_atomically(start: Start, watch: Watch) -> None:
 def _is_passed_on(error: BaseException, start: Start, watch: Watch) -> bool:
     """Whether there is nothing to report: the run is another's, or the database failed before the code was entered."""
     if isinstance(error, LeaseLost):
-        return error.run_id == start.held.id
+        return bool(error.run_id == start.held.id)
     return isinstance(error, connecting.BROKEN) and not watch.entered
 
 
