@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.apps import AppConfig
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
@@ -12,6 +16,23 @@ class LifecycleConfig(AppConfig):
     label = "lifecycle"
     verbose_name = _("Lifecycles")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def __init__(self, app_name: str, app_module: Any) -> None:
+        super().__init__(app_name, app_module)
+        self._refuse_a_namesake()
+
+    def _refuse_a_namesake(self) -> None:
+        # Django's own words for it ("labels aren't unique") do not say whose label may change.
+        for entry in settings.INSTALLED_APPS:
+            if entry.split(".")[0] == self.name or self.label not in entry.lower():
+                continue
+            other = AppConfig.create(entry)
+            if other.label == self.label:
+                raise ImproperlyConfigured(
+                    f"The app '{other.name}' has the label '{self.label}', which belongs to this library: tables, "
+                    f"permissions and addresses carry it. Give yours another in its AppConfig: label = "
+                    f"'{other.name.replace('.', '_')}'. The page on fitting into a project says what follows."
+                )
 
     def ready(self) -> None:
         """Hangs the accessor on every model as its lifecycle is found, logs, keeps the database guard in repair."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as Caution
 from django.db import connections, router
@@ -127,6 +128,36 @@ def records_live_beside_their_history(app_configs: Sequence[Any] | None, **kwarg
                     )
                 )
     return found
+
+
+@register(TAG)
+def workers_leave_replicas_alone(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports a read replica where the router lets our tables be: drains and ticks would try to write there."""
+    return [
+        Caution(
+            f"DATABASES['{alias}'] mirrors '{mirrored}', but the router allows our tables there: workers serve it.",
+            hint=f"Let the router's allow_migrate answer False for '{alias}', and db_for_write name '{mirrored}'.",
+            obj=f"DATABASES['{alias}']",
+            id="lifecycle.W126",
+        )
+        for alias in connections
+        if (mirrored := (connections[alias].settings_dict.get("TEST") or {}).get("MIRROR"))
+        and router.allow_migrate_model(alias, EffectRun)
+    ]
+
+
+@register(TAG)
+def tenants_have_workers(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports tenants with schemas of their own: what one worker does, and where our tables belong."""
+    if not hasattr(settings, "TENANT_MODEL"):
+        return []
+    if apps.get_app_config("lifecycle").name not in getattr(settings, "TENANT_APPS", ()):
+        said = "Tenants have schemas of their own, but 'lifecycle' is not in TENANT_APPS: their histories would be one."
+        hint = "Add 'lifecycle' to TENANT_APPS, beside the apps whose records it moves."
+    else:
+        said = "Tenants have schemas of their own, and a worker serves the schema of its connections alone."
+        hint = "Start a worker per schema (see the page on fitting into a project), then silence this check."
+    return [Caution(said, hint=hint, obj="settings.TENANT_MODEL", id="lifecycle.W127")]
 
 
 @register(TAG)

@@ -72,6 +72,8 @@ MEANINGS: Final = {
     "lifecycle.W121": "SQLite with a timeout shorter than 5 seconds.",
     "lifecycle.W122": "MySQL or MariaDB with another isolation level than READ COMMITTED.",
     "lifecycle.W125": "DATABASE_GUARD is on and a state column is not guarded by it.",
+    "lifecycle.W126": "Workers would serve a read replica.",
+    "lifecycle.W127": "Tenants have schemas of their own, and a worker serves one schema.",
     "lifecycle.E130": "settings.LIFECYCLE is invalid.",
     "lifecycle.E131": "The dispatcher cannot be imported.",
     "lifecycle.W130": "Celery ends tasks before an effect's own timeout would.",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 
 import lifecycle
+from lifecycle.checks import databases
 from orders.sandbox.models import Switches
 from tests.docs.pages import ROOT, blocks
 from tests.sandbox.conftest import SECRET, TOKEN, Api
@@ -59,3 +64,81 @@ def test_a_slow_provider_holds_no_transaction_under_atomic_requests(
     assert answer.status_code == 201
     assert (3, False) in slept
     assert (3, True) not in slept
+
+
+# Beside other names and other databases ------------------------------------------------------------------------------
+
+
+RELABELLED = """
+from django.apps import AppConfig
+
+class Own(AppConfig):
+    name = "shop.lifecycle"
+    label = "shop_own"
+"""
+
+
+def started(tmp_path: Path, installed: str) -> str:
+    """What a project that has an app of its own called `lifecycle` hears at its start."""
+    package = tmp_path / "shop" / "lifecycle"
+    package.mkdir(parents=True)
+    (tmp_path / "shop" / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    relabelled = (
+        "from django.apps import AppConfig\nclass Own(AppConfig):\n    name = 'shop.lifecycle'\n    label = 'shop_own'"
+    )
+    (package / "relabelled.py").write_text(relabelled)
+    program = (
+        f"import django; from django.conf import settings; settings.configure(INSTALLED_APPS={installed})\n"
+        "try: django.setup(); print('fine')\nexcept Exception as error: print(type(error).__name__, error)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return ran.stdout + ran.stderr
+
+
+@pytest.mark.once
+@pytest.mark.row("L14")
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_app_of_ones_own_with_our_label_is_told_to_take_another(tmp_path: Path, order: int) -> None:
+    apps = ["django.contrib.contenttypes", "lifecycle", "shop.lifecycle"][::order]
+
+    said = started(tmp_path, repr(apps))
+
+    assert "The app 'shop.lifecycle' has the label 'lifecycle', which belongs to this library" in said
+    assert "label = 'shop_lifecycle'" in said
+
+
+@pytest.mark.once
+@pytest.mark.row("L14")
+def test_an_app_of_ones_own_called_lifecycle_lives_beside_ours_under_another_label(tmp_path: Path) -> None:
+    apps = ["django.contrib.contenttypes", "lifecycle", "shop.lifecycle.relabelled.Own"]
+    assert started(tmp_path, repr(apps)).strip() == "fine"
+
+
+@pytest.mark.row("L14")
+def test_a_replica_that_workers_would_serve_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert databases.workers_leave_replicas_alone(None) == []
+    monkeypatch.setitem(connection.settings_dict["TEST"], "MIRROR", "primary")
+    (said,) = databases.workers_leave_replicas_alone(None)
+    assert said.id == "lifecycle.W126"
+    assert "DATABASES['default'] mirrors 'primary'" in said.msg
+    monkeypatch.setattr(databases.router, "allow_migrate_model", lambda *_: False)
+    assert databases.workers_leave_replicas_alone(None) == []
+
+
+@pytest.mark.row("L14")
+def test_tenants_by_schema_are_told_what_a_worker_serves(settings: Any) -> None:
+    assert databases.tenants_have_workers(None) == []
+    settings.TENANT_MODEL, settings.TENANT_APPS = "shop.Tenant", ["shop"]
+    (said,) = databases.tenants_have_workers(None)
+    assert "'lifecycle' is not in TENANT_APPS" in said.msg
+    settings.TENANT_APPS = ["shop", "lifecycle"]
+    (said,) = databases.tenants_have_workers(None)
+    assert (said.id, said.hint[:25]) == ("lifecycle.W127", "Start a worker per schema")
