@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lifecycle.actors import SYSTEM, Actor
+from lifecycle.actors import ANONYMOUS, SYSTEM, Actor, acting_as
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.definition.effects import Effect, effect
 from lifecycle.definition.lifecycle import Lifecycle
@@ -108,6 +108,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "ANONYMOUS",
     "ANY",
     "ANY_EXCEPT",
     "CREATE",
@@ -165,6 +166,7 @@ __all__ = [
     "aavailable",
     "acan",
     "acreate",
+    "acting_as",
     "afire",
     "available",
     "aview",

@@ -34,6 +34,26 @@ class Actor:
 
 
 SYSTEM = Actor("system", label="System", kind="system")
+# Where nobody is logged in, and where there are no users at all (DRF's ``UNAUTHENTICATED_USER: None``).
+ANONYMOUS = Actor("", label="anonymous", kind="anonymous")
+
+_HALF = 70  # characters of each name, so that both fit into the history's column
+
+
+def acting_as(user: Any, *, by: Any) -> Actor:
+    """Who acts when one person acts as another: an administrator who looks into somebody's trouble.
+
+    Permissions and guards are asked of ``user``; the history keeps both names and the id of the one who really acts.
+
+    Args:
+        user: the person they act as; usually ``request.user`` as an impersonation middleware has set it.
+        by: the person who really sits there. The same person, or None: nobody is impersonated.
+    """
+    played = as_actor(user)
+    if by is None or by == user:
+        return played
+    real = as_actor(by)
+    return Actor(real.id, label=f"{str(real)[:_HALF]} as {str(played)[:_HALF]}", kind="user", user=user)
 
 
 def as_actor(value: Any) -> Actor:

@@ -98,6 +98,13 @@ class Options:
         default=10.0,
         metadata={"help": "Longest pause, in seconds, between two tries of a failing broker.", "minimum": 0},
     )
+    request_actor: str | None = field(
+        default=None,
+        metadata={
+            "help": "Dotted path of the function that makes a request's actor, in the admin and over REST "
+            "(see `acting_as`). None: the request's user."
+        },
+    )
     redact: tuple[str, ...] = field(
         default=("password", "passwd", "secret", "token", "authorization", "api_key", "apikey"),
         metadata={"help": "Names whose values are cut out of stored error texts."},

@@ -19,6 +19,7 @@ from lifecycle.admin.readonly import MOST_ROWS
 from lifecycle.admin.reports import ReportRow, refusal_of
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.exceptions import InvalidInput, LifecycleError
+from lifecycle.runtime.acting import actor_of
 from lifecycle.store import records
 
 CONFIRMED, KEY = "lifecycle_confirmed", "key"
@@ -64,7 +65,7 @@ def confirmed(request: HttpRequest, page: Any) -> HttpResponse:
         report = runtime.fire_many(
             allowed,
             edge.name,
-            actor=request.user,
+            actor=actor_of(request),
             input=form.given(),
             manual=True,
             reason=form.reason(),
@@ -176,7 +177,7 @@ def _preview(
     refused = page.refuse_to_fire(request, record, edge)
     if refused:
         return ReportRow(name=str(record), said=state, done=False, why=parts.reason_list([(refused, "")]))
-    verdict = runtime.can(record, edge.name, actor=request.user, manual=True, lifecycle=definition)
+    verdict = runtime.can(record, edge.name, actor=actor_of(request), manual=True, lifecycle=definition)
     return ReportRow(
         name=str(record),
         url=page.record_url(record),

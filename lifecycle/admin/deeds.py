@@ -108,7 +108,11 @@ class OperatorActionAdmin(ReadOnlyAdmin):
             return format_html("{} · {}", run, record) if record else run
         before = row.before if isinstance(row.before, dict) else {}
         if "parameter" in before:
-            said = {"name": before["parameter"], "before": before.get("before"), "after": before.get("after")}
+            said = {
+                "name": before["parameter"],
+                "before": times.shown(before.get("before")),
+                "after": times.shown(before.get("after")),
+            }
             return f"{row.lifecycle}: " + _("%(name)s, %(before)s → %(after)s") % said
         if "trigger" in before:
             return format_html("{} · {}", before["trigger"], record or "")

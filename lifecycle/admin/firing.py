@@ -18,6 +18,7 @@ from lifecycle.admin.reports import refusal_of
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.exceptions import Conflict, InvalidInput, LifecycleError, PermissionRefused, RequestReused
 from lifecycle.models import TransitionLog
+from lifecycle.runtime.acting import actor_of
 from lifecycle.store import records
 
 VERSION, KEY = "version", "key"
@@ -43,7 +44,7 @@ def respond(
         fired = runtime.fire(
             record,
             edge.name,
-            actor=request.user,
+            actor=actor_of(request),
             input=form.given(),
             request_id=f"admin:{key[:64]}" if key else None,
             expect_version=int(version),
@@ -144,7 +145,7 @@ def _page(
     refusal: tuple[Any, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    verdict = runtime.can(record, edge.name, actor=request.user, manual=True, lifecycle=definition)
+    verdict = runtime.can(record, edge.name, actor=actor_of(request), manual=True, lifecycle=definition)
     refused = page.refuse_to_fire(request, record, edge)
     said = [(str(one), parts.asked_by(one)) for one in verdict.refusals]
     if refused:

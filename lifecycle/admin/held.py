@@ -24,6 +24,7 @@ from lifecycle.admin.run_filters import LifecycleFilter
 from lifecycle.exceptions import InvalidInput, LifecycleError
 from lifecycle.models import TriggerHold
 from lifecycle.operations.deeds import checked_reason
+from lifecycle.runtime.acting import actor_of
 
 FIRE, RELEASE = "fire", "release"
 DEEDS: dict[str, Callable[..., Any]] = {FIRE: operations.fire_held, RELEASE: operations.release_hold}
@@ -113,7 +114,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
 
     def _operate(self, request: HttpRequest, hold: Any, name: str, reason: str) -> None:
         self_repr = f"{hold.lifecycle}/{hold.record_id} {hold.trigger}"
-        DEEDS[name](hold, actor=request.user, reason=reason)
+        DEEDS[name](hold, actor=actor_of(request), reason=reason)
         self.log_change(request, hold, f"{self_repr}: {done(name)} {reason}".strip())
 
     def change_view(

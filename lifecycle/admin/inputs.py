@@ -132,6 +132,8 @@ def _column(column: Any, record: Any) -> forms.Field | None:
 
 def _begin_with(field: Any, column: Any, record: Any) -> None:
     """A field of an accepted column shows what the record has; emptied, it says so: that is a value of its own."""
-    if record is not None and field.initial is None:
+    if record is None:  # for many records: what is left empty leaves each as it is
+        return
+    if field.initial is None:
         field.initial = column.value_from_object(record)
     field.lifecycle_empty_counts = True

@@ -19,6 +19,7 @@ from lifecycle.admin.panels import panel
 from lifecycle.admin.readonly import STYLES
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.exceptions import LifecycleError
+from lifecycle.runtime.acting import actor_of
 from lifecycle.store import records
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class LifecycleAdminMixin(Base):
         if change or not found:
             super().save_model(request, obj, form, change)
             return
-        runtime.create(obj, actor=request.user, lifecycle=found[0])
+        runtime.create(obj, actor=actor_of(request), lifecycle=found[0])
 
     def changeform_view(
         self,

@@ -350,8 +350,8 @@ def _changed(row: OperatorAction | None) -> str:
         "when": times.written(row.at),
         "what": deed_label(row.action),
         "name": before.get("parameter", ""),
-        "before": before.get("before", ""),
-        "after": before.get("after", ""),
+        "before": times.shown(before.get("before", "")),
+        "after": times.shown(before.get("after", "")),
     }
     text = _("Last changed by %(who)s, %(when)s: %(name)s %(before)s → %(after)s") % said
     return f"{text}, “{row.reason}”." if row.reason else f"{text}."

@@ -19,6 +19,7 @@ from lifecycle.admin.entries import happened
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, CompiledTransition, Definition
 from lifecycle.models import EffectAttempt, EffectRun, RunStatus, TransitionLog, TriggerHold
 from lifecycle.runtime import RecordView, view
+from lifecycle.runtime.acting import actor_of
 from lifecycle.runtime.results import Availability
 from lifecycle.store import parameters, records
 
@@ -73,7 +74,7 @@ class Panel:
 
 def panel(request: HttpRequest, page: Any, definition: Definition, record: Any) -> Panel:
     """The panel of one lifecycle of one record, for this viewer."""
-    seen = view(record, actor=request.user, lifecycle=definition, history=HISTORY + 1, runs=RUNS + 1)
+    seen = view(record, actor=actor_of(request), lifecycle=definition, history=HISTORY + 1, runs=RUNS + 1)
     using = seen.record._state.db or "default"
     tools = [_tool(request, page, definition, seen.record, one) for one in seen.available]
     allowed = [tool for tool in tools if tool.open]

@@ -24,6 +24,7 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import LifecycleError
 from lifecycle.models import OperatorAction
 from lifecycle.operations.parameters import field_of
+from lifecycle.runtime.acting import actor_of
 from lifecycle.store import parameters
 
 VALUE, SEEN, REASON = "value", "seen", "reason"
@@ -48,7 +49,7 @@ def change_parameter(request: HttpRequest, definition: Definition, name: str, us
     except ValueError:
         said = _("This page is incomplete, so nobody knows what you saw. Nothing was changed; look again.")
         return _form(definition, name, using, typed=typed, reason=reason, problem=said, status=400)
-    facts: dict[str, Any] = {"actor": request.user, "reason": reason, "expected": expected, "using": using}
+    facts: dict[str, Any] = {"actor": actor_of(request), "reason": reason, "expected": expected, "using": using}
     try:
         if "reset" in request.POST:
             made = operations.reset_parameter(definition, name, **facts)
@@ -192,8 +193,8 @@ def _form(
         "changes": [
             {
                 "what": deed_label(row.action),
-                "before": row.before.get("before"),
-                "after": row.before.get("after"),
+                "before": times.shown(row.before.get("before")),
+                "after": times.shown(row.before.get("after")),
                 "who": row.actor_label or row.actor_id,
                 "at": times.tag(row.at),
                 "reason": row.reason,

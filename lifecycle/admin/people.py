@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from lifecycle.admin import addresses, parts
+from lifecycle.admin import addresses, parts, times
 
 
 def who(entry: Any, site: Any, *, may_see_runs: bool = True) -> SafeString:
@@ -52,5 +52,5 @@ def entered(entry: Any, limit: int = 4) -> SafeString | str:
 
 
 def _short(value: Any) -> str:
-    text = str(value)
+    text = times.shown(value)
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -33,6 +33,7 @@ from lifecycle.admin.reports import ReportRow, refusal_of
 from lifecycle.exceptions import InvalidInput, LifecycleError
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
 from lifecycle.operations.deeds import checked_reason
+from lifecycle.runtime.acting import actor_of
 
 # Abandoned, waiting, dead, failed, then the rest: the rows that need a person come first.
 URGENCY = Case(
@@ -264,7 +265,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
             LifecycleError: it is refused; nothing changed.
         """
         forced = {"force": force} if name in FORCEABLE else {}
-        fresh: EffectRun = DEEDS[name](run, actor=request.user, reason=reason, **forced)
+        fresh: EffectRun = DEEDS[name](run, actor=actor_of(request), reason=reason, **forced)
         said = done(name, fresh)
         self.log_change(request, fresh, f"{said} {reason}".strip() + (f" ({_('forced')})" if force and forced else ""))
         return fresh

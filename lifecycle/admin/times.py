@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils import timezone
@@ -64,9 +65,19 @@ def tag(moment: dt.datetime | None) -> SafeString | str:
 
 
 def shown(value: Any) -> str:
-    """A value of a parameter as people read it."""
+    """A value of a parameter or of an input as people read it: lists with commas, names with their values."""
     if isinstance(value, dt.timedelta):
         return spoken(value)
     if isinstance(value, bool):
         return _("yes") if value else _("no")
-    return str(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_inner(one)}" for key, one in value.items()) or "–"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return ", ".join(_inner(one) for one in value) or "–"
+    return "–" if value is None else str(value)
+
+
+def _inner(value: Any) -> str:
+    """Inside another: in brackets where it has commas of its own."""
+    text = shown(value)
+    return f"({text})" if isinstance(value, (Mapping, list, tuple, set, frozenset)) and text != "–" else text

@@ -63,6 +63,28 @@ def the_dispatcher_can_be_imported(app_configs: Sequence[Any] | None, **kwargs: 
 
 
 @register(TAG)
+def the_request_actor_can_be_imported(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports a ``REQUEST_ACTOR`` that is not there or cannot be called."""
+    options = _options()
+    if options is None or options.request_actor is None:
+        return []
+    try:
+        said = "" if callable(imported(options.request_actor)) else "it cannot be called"
+    except Exception as error:  # noqa: BLE001 importing a user's module may raise anything
+        said = f"{type(error).__name__}: {error}"
+    if not said:
+        return []
+    return [
+        Error(
+            f"REQUEST_ACTOR '{options.request_actor}' cannot be used: {said}",
+            hint="Name a function that takes a request and answers a user or an Actor, as 'accounts.actors.of'.",
+            obj=f"settings.{conf.NAME}['REQUEST_ACTOR']",
+            id="lifecycle.E134",
+        )
+    ]
+
+
+@register(TAG)
 def celery_lets_effects_finish(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Reports a Celery time limit that would kill a drain in the middle of an effect.
 

@@ -76,5 +76,6 @@ MEANINGS: Final = {
     "lifecycle.W127": "Tenants have schemas of their own, and a worker serves one schema.",
     "lifecycle.E130": "settings.LIFECYCLE is invalid.",
     "lifecycle.E131": "The dispatcher cannot be imported.",
+    "lifecycle.E134": "The function of REQUEST_ACTOR cannot be imported.",
     "lifecycle.W130": "Celery ends tasks before an effect's own timeout would.",
 }

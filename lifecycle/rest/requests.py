@@ -92,6 +92,28 @@ def read_creation(
     return data, request_id
 
 
+def refuse_owned(request: Request, owned: Iterable[str], shown: Mapping[str, Any]) -> None:
+    """Refuses an edit of columns that only transitions write; a whole record sent back as it was read passes.
+
+    Args:
+        owned: the columns.
+        shown: the record as the endpoint shows it.
+
+    Raises:
+        InvalidInput: naming each such column.
+    """
+    data = read_data(request)
+    if not isinstance(data, Mapping):
+        return  # the serializer's to refuse
+    problems = [
+        InputProblem(field=name, code="owned", message=_("Only transitions write this column; leave it out."))
+        for name in owned
+        if name in data and (name not in shown or str(data[name]) != str(shown[name]))
+    ]
+    if problems:
+        raise InvalidInput("; ".join(str(problem) for problem in problems), problems=problems)
+
+
 def read_data(request: Request) -> Any:
     """The parsed body. Whatever a parser chokes on is the request's fault, never a 500."""
     try:

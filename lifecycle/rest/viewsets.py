@@ -27,7 +27,7 @@ from lifecycle.rest.descriptions import describe
 from lifecycle.rest.documented import Documented
 from lifecycle.rest.pages import NewestFirst
 from lifecycle.rest.permissions import MayOperate, lets_everyone_in, may_operate
-from lifecycle.runtime import creation
+from lifecycle.runtime import acting, creation
 from lifecycle.store import parameters, records
 from lifecycle.suggest import did_you_mean
 
@@ -43,6 +43,7 @@ else:
 
 _RUN = r"(?P<run>[^/.]+)"
 _WRITING = frozenset({"create", "fire", "retry_run", "continue_run", "cancel_run"})
+_EDITING = frozenset({"update", "partial_update"})
 _READING = frozenset({"lifecycle_definition", "lifecycle_view", "lifecycle_history", "lifecycle_runs"})
 _OPERATING = frozenset({"retry_run", "continue_run", "cancel_run"})
 _OURS = _WRITING | _READING
@@ -51,8 +52,8 @@ _OURS = _WRITING | _READING
 class LifecycleViewSetMixin(_Base):
     """Adds a lifecycle's doors to a viewset; put it before the viewset class.
 
-    The viewset stays what it is: its queryset says which records exist for a caller (404 before anything else), its
-    permissions and throttles say who may call, its serializer shows the record, its renderers render.
+    The viewset stays what it is: its permissions and throttles say who may call, its queryset which records exist for
+    a caller (404 before anything is asked of the record), its serializer shows the record, its renderers render.
     """
 
     lifecycle: ClassVar[Any]
@@ -181,8 +182,8 @@ class LifecycleViewSetMixin(_Base):
     # What a project may override --------------------------------------------------------------------
 
     def get_actor(self) -> Any:
-        """Who acts: the user of the request."""
-        return self.request.user
+        """Who acts: the user of the request, or what ``LIFECYCLE["REQUEST_ACTOR"]`` makes of it."""
+        return acting.actor_of(self.request)
 
     def get_record_data(self, record: Any) -> Any:
         """The record as the viewset's serializer shows it on its detail page."""
@@ -260,10 +261,13 @@ class LifecycleViewSetMixin(_Base):
         return permissions
 
     def get_object(self) -> Any:
-        """The record; an address that no database can even look up is not found."""
+        """The record; an address that no database can even look up is not found, a column of ours is not edited."""
         if any(isinstance(value, str) and "\x00" in value for value in self.kwargs.values()):
             raise Http404
-        return super().get_object()
+        record = super().get_object()
+        if self.action in _EDITING:
+            self._refuse_owned(record)
+        return record
 
     def filter_queryset(self, queryset: Any) -> Any:
         """The viewset's rows; for a view, with what tells whether anything has changed."""
@@ -286,6 +290,14 @@ class LifecycleViewSetMixin(_Base):
         response = super().handle_exception(exc)
         response.data = errors.body_of_other(exc)
         return response
+
+    def _refuse_owned(self, record: Any) -> None:
+        """As at creation: who sends a column that only transitions write hears so, unless it is what they read."""
+        serializer = self.get_serializer(record)
+        fields: Mapping[str, Any] = getattr(serializer, "fields", {})
+        owned = [name for name in self.definition.owned_fields if name not in fields or fields[name].read_only]
+        shown = serializer.data if any(name in fields for name in owned) else {}
+        requests.refuse_owned(self.request, owned, shown)
 
     # Steps ------------------------------------------------------------------------------------------
 
