@@ -8,14 +8,16 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import InterfaceError, OperationalError, connections
+from django.db import Error, InterfaceError, InternalError, OperationalError, connections
 
 from lifecycle import clock
 
 log = logging.getLogger("lifecycle.execution")
 T = TypeVar("T")
 
-BROKEN = (OperationalError, InterfaceError)
+# After these a connection is not used again. InternalError: among others a server that became a read-only one after a
+# failover (SQLSTATE 25006), which goes on answering questions while every new connection would reach its successor.
+BROKEN = (OperationalError, InterfaceError, InternalError)
 # So many seconds a worker that was told to end goes on trying to report what it has in hand.
 LAST_TRIES = 10.0
 _SLICE = 0.1
@@ -70,6 +72,15 @@ def cancel_statements() -> None:
                 raw.cancel()
         except Exception:
             log.debug("A statement could not be cancelled.", exc_info=True)
+
+
+def discard_after(error: BaseException) -> None:
+    """After an error in a worker's own statements: a connection that is the reason for it must not be met again.
+
+    It may answer ``SELECT 1`` and yet be good for nothing: read-only after a failover, with another ``search_path``.
+    """
+    if isinstance(error, Error):
+        discard_interrupted()
 
 
 def discard(using: str) -> None:

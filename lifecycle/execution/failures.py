@@ -92,7 +92,7 @@ def checked_result(value: Any) -> Any:
 def _may_be_retried(error: BaseException, effect: CompiledEffect) -> bool:
     if isinstance(error, Fail):
         return bool(error.retry)
-    if isinstance(error, Permanent):
+    if isinstance(error, (Permanent, InvalidResult)):  # it returned: what it was called for is done
         return False
     if isinstance(error, RetryAt):
         return True

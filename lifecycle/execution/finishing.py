@@ -74,7 +74,7 @@ def succeeded_atomically(start: Start, result: Any) -> None:
         return outcomes.succeed(start.held, result, now, start.using, follow_up=follow_up)
 
     given = follow_ups.input_after(Outcome.SUCCEEDED, result=result, error="", code="", details=None)
-    _in_transaction(start, Outcome.SUCCEEDED, write, given, try_it=True)
+    _in_transaction(start, Outcome.SUCCEEDED, write, given)
 
 
 def failed(start: Start, verdict: Verdict) -> None:
@@ -173,7 +173,7 @@ def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool],
     commit: Commit[None] = Commit(start.using)
 
     def work() -> None:
-        _in_transaction(start, outcome, write, given, try_it=True)
+        _in_transaction(start, outcome, write, given)
         points.reach("after_finish_before_commit")
 
     def together() -> None:
@@ -196,7 +196,7 @@ def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool],
             raise
         log.warning("%s: the follow-up's transaction failed; its outcome is recorded alone: %r", start.held, error)
         with transaction.atomic(using=start.using):
-            _in_transaction(start, outcome, write, given, try_it=False)
+            _in_transaction(start, outcome, write, given, failed=error)
         if not isinstance(error, Exception):
             raise
     points.reach("after_commit")
@@ -221,12 +221,18 @@ def _still_ours(start: Start) -> bool:
 
 
 def _in_transaction(
-    start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool], bool], given: Any, *, try_it: bool
+    start: Start,
+    outcome: Outcome,
+    write: Callable[[dt.datetime, bool], bool],
+    given: Any,
+    *,
+    failed: BaseException | None = None,
 ) -> None:
+    """Writes the outcome and tries what follows; where that ``failed`` at the commit already, writes why instead."""
     using, held = start.using, start.held
     wanted = follow_ups.transition_after(start.effect, outcome)
     gone, now = None, None
-    if wanted is not None and try_it:
+    if wanted is not None and failed is None:
         try:  # the record's lock before the run's
             with waiting.bounded(using, LOCK_WAIT):
                 _, now = records.lock(start.definition, records.parse_id(start.definition, held.record_id), using)
@@ -242,18 +248,20 @@ def _in_transaction(
     if gone is not None:
         outcomes.follow_up_dropped(held.id, str(gone), now, using)
         return
-    if try_it:
-        owed = follow_ups.Owed(
-            run_id=held.id,
-            definition=start.definition,
-            record_id=held.record_id,
-            transition=wanted,
-            outcome=outcome,
-            input=given,
-            stay_version=held.stay_version,
-            since=now,
-        )
+    owed = follow_ups.Owed(
+        run_id=held.id,
+        definition=start.definition,
+        record_id=held.record_id,
+        transition=wanted,
+        outcome=outcome,
+        input=given,
+        stay_version=held.stay_version,
+        since=now,
+    )
+    if failed is None:
         follow_ups.attempt(owed, now, using)
+    elif isinstance(failed, Exception) and not isinstance(failed, connecting.BROKEN):
+        follow_ups.not_applied(owed, failed, now, using)
 
 
 def _remind_again(start: Start, now: dt.datetime) -> None:

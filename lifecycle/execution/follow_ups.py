@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import OperationalError, transaction
+from django.db import OperationalError, connections, transaction
 
 from lifecycle import conf, payloads, registry, signals, tracing
 from lifecycle.definition.compiled import CompiledEffect, Definition
@@ -99,10 +99,28 @@ def apply(run_id: int, using: str, *, by_operator: bool = False) -> Tried:
         # Whoever holds the record for so long must not hold up every sweep as well.
         _postpone(run_id, "Somebody else held a lock for too long.", conf.options().tick_every, using)
         return Tried(status=FollowUp.PENDING, error=error)
+    except Exception as error:
+        # Past the savepoint: what the database sees at the COMMIT only, as a deferred constraint.
+        if connections[using].in_atomic_block or not connections[using].is_usable():
+            raise
+        return _failed_at_the_end(run_id, error, using, states)
     except (KeyboardInterrupt, SystemExit):
         # The process is to end. If it is the hook itself that ends it, the next process must not meet it at once.
         _postpone(run_id, "The process ended in the middle of it.", conf.options().follow_up_backoff, using)
         raise
+
+
+def _failed_at_the_end(run_id: int, error: BaseException, using: str, states: list[FollowUp]) -> Tried:
+    """Writes why the transaction of a follow-up could not be committed, in one of its own."""
+    with transaction.atomic(using=using):
+        run = outcomes.lock_follow_up(run_id, using, states)
+        definition = registry.find(run.lifecycle) if run is not None else None
+        effect = definition.effects.get(run.effect) if run is not None and definition is not None else None
+        wanted = transition_after(effect, run.outcome) if run is not None and effect is not None else None
+        if run is None or definition is None or wanted is None:  # it was committed, or somebody was faster
+            raise error
+        now = timing.now(using)
+        return not_applied(_owed(run, definition, wanted, now), error, now, using, run.follow_up == FollowUp.ABANDONED)
 
 
 def _postpone(run_id: int, reason: str, pause: dt.timedelta, using: str) -> None:
@@ -140,11 +158,17 @@ def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
     if wanted is None:
         outcomes.follow_up_none(run.pk, now, using)
         return Tried(status=FollowUp.NONE)
-    owed = Owed(
+    owed = _owed(run, definition, wanted, now)
+    with tracing.resumed(run.trace_context):
+        return attempt(owed, now, using, abandoned=run.follow_up == FollowUp.ABANDONED)
+
+
+def _owed(run: EffectRun, definition: Definition, transition: str, now: dt.datetime) -> Owed:
+    return Owed(
         run_id=run.pk,
         definition=definition,
         record_id=run.record_id,
-        transition=wanted,
+        transition=transition,
         outcome=run.outcome,
         input=input_after(
             run.outcome, result=run.result, error=run.error, code=run.error_code, details=run.error_details
@@ -153,8 +177,6 @@ def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
         tries=run.follow_up_tries,
         since=run.finished_at or now,
     )
-    with tracing.resumed(run.trace_context):
-        return attempt(owed, now, using, abandoned=run.follow_up == FollowUp.ABANDONED)
 
 
 def attempt(owed: Owed, now: dt.datetime, using: str, *, abandoned: bool = False) -> Tried:
@@ -167,6 +189,11 @@ def attempt(owed: Owed, now: dt.datetime, using: str, *, abandoned: bool = False
     if error is None:
         outcomes.follow_up_applied(owed.run_id, now, using)
         return Tried(status=FollowUp.APPLIED)
+    return not_applied(owed, error, now, using, abandoned)
+
+
+def not_applied(owed: Owed, error: BaseException, now: dt.datetime, using: str, abandoned: bool = False) -> Tried:
+    """Writes why a follow-up did not apply and when it is tried again; the caller's transaction holds the run."""
     if _moved_on(error, owed):
         return _dropped(owed.run_id, error, now, using)
     refused = isinstance(error, LifecycleError) and not isinstance(error, Conflict)

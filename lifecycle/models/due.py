@@ -103,7 +103,7 @@ def deadlines(
     rows = _with_date(definition, deadline, using).filter(**{definition.state_field: state})
     moment: Any = now
     if _is_plain_date(rows.query.annotations[DUE_AT].output_field):
-        moment = timezone.localdate(now)
+        moment = timezone.localdate(now, timezone.get_default_timezone())  # whatever zone is active
     rows = rows.filter(**{f"{DUE_AT}__lte": moment})
     holds = _holds(definition, deadline.name, now, using).filter(updated_at__gte=OuterRef(DUE_AT))
     rows = rows.exclude(Exists(holds)).order_by(DUE_AT, "pk")

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connections, transaction
 
 from lifecycle import clock
+from lifecycle.execution import connecting
 
 log = logging.getLogger("lifecycle.sweeps")
 
@@ -55,11 +56,4 @@ class Pass:
         except Exception as error:
             log.exception("%s on '%s' failed; the next pass tries again.", what, self.using)
             self.failures.append(f"{what}: {type(error).__name__}: {error}"[:500])
-            forget_dead_connection(self.using)
-
-
-def forget_dead_connection(using: str) -> None:
-    """Closes a connection that the server has dropped, so that the next statement opens a new one."""
-    connection = connections[using]
-    if not connection.in_atomic_block:
-        connection.close_if_unusable_or_obsolete()
+            connecting.discard_after(error)

@@ -10,6 +10,7 @@ from django.db import IntegrityError, OperationalError, connections, transaction
 
 from tests.cases.lifecycles.folders import behaviours
 from tests.cases.models.folders import Name
+from tests.columns.models import Order
 
 
 class CallbackFailed(OperationalError):
@@ -70,3 +71,8 @@ def breaks_the_transaction(ctx: Any) -> None:
     """A guard or hook that a database refuses."""
     with connections[ctx.using].cursor() as cursor:
         cursor.execute("SELECT * FROM a_table_that_is_not_there")
+
+
+def points_at_nobody(ctx: Any) -> None:
+    """Writes a foreign key to a row that is not there: seen at the COMMIT only, where constraints are deferred."""
+    Order.objects.using(ctx.using).bulk_create([Order(customer_id=987654)])

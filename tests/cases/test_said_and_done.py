@@ -8,19 +8,20 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
 from lifecycle import SYSTEM, clock
 from lifecycle.exceptions import TransactionBroken
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import afire, create, fire, fire_many
-from lifecycle.signals import state_entered, transition_committed
+from lifecycle.signals import follow_up_refused, state_entered, transition_committed
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
 from tests.cases.misbehaving import (
     CallbackFailed,
     behaving,
+    points_at_nobody,
     raises,
     registers_a_callback_that_fails,
     swallows,
@@ -325,3 +326,49 @@ def test_an_atomic_effect_whose_connection_died_before_its_code_is_charged_nothi
     run = EffectRun.objects.latest("id")
     parcel.refresh_from_db()
     assert (run.status, run.attempts, run.crashes, parcel.scans) == ("succeeded", 1, 0, 1)
+
+
+# ---------------------------------------------------------------------------------------------- seen at the commit
+
+
+@pytest.mark.row("A4")
+def test_a_follow_up_that_cannot_be_committed_waits_with_its_reason_and_longer_each_time(folder: Folder) -> None:
+    calls: list[int] = []
+    told: list[Any] = []
+
+    def heard(sender: Any, *, error: BaseException, reason: str, **facts: Any) -> None:
+        told.append((type(error), reason))
+
+    follow_up_refused.connect(heard)
+    try:
+        with behaving("effect", lambda ctx: calls.append(1)), behaving("hook of a follow-up", points_at_nobody):
+            fire(folder, "take", actor=SYSTEM)
+            drain()
+            pauses = [_pause_and_reason()]
+            for seconds in (61, 200, 500):
+                with travel(seconds=seconds):
+                    tick(force=True)
+                    pauses.append(_pause_and_reason())
+    finally:
+        follow_up_refused.disconnect(heard)
+
+    assert calls == [1], "an effect that returned is not called again"
+    assert columns(folder) == ("desk", 2)
+    assert [reason for _, reason in pauses] == [pauses[0][1]] * 4
+    assert "foreign key" in pauses[0][1].lower()
+    waits = [round(seconds) for seconds, _ in pauses]
+    assert waits == sorted(waits)
+    assert waits[0] == 60
+    assert waits[-1] > 120
+    assert told == [(IntegrityError, pauses[0][1])] * 4
+
+    with travel(minutes=25):
+        tick(force=True)
+    assert columns(folder) == ("filed", 3)
+
+
+def _pause_and_reason() -> tuple[float, str]:
+    run = EffectRun.objects.get()
+    assert (run.status, run.follow_up) == ("succeeded", "pending")
+    assert run.follow_up_due_at is not None
+    return (run.follow_up_due_at - clock.now()).total_seconds(), run.follow_up_error

@@ -85,7 +85,8 @@ def test_a_result_that_is_no_mapping_is_stored_and_the_follow_up_gets_nothing(
         pytest.param(10**5000, "cannot be read", id="huge number"),
     ],
 )
-def test_a_result_that_cannot_be_stored_is_a_failed_attempt(
+@pytest.mark.row("A5")
+def test_what_returned_something_that_cannot_be_stored_is_not_called_again(
     parcel: Parcel, behave: dict[str, Any], result: Any, path: str
 ) -> None:
     behave["print_label"] = lambda ctx: result
@@ -93,7 +94,7 @@ def test_a_result_that_cannot_be_stored_is_a_failed_attempt(
     drain()
 
     run = the_run()
-    assert (run.status, run.error_kind, run.attempts, run.result) == ("queued", "invalid_result", 1, None)
+    assert (run.status, run.error_kind, run.attempts, run.result) == ("failed", "invalid_result", 1, None)
     assert path in run.error
 
 

@@ -113,9 +113,10 @@ class Worker:
         while not self.stopping:
             try:
                 busy = self._round()
-            except Exception:
+            except Exception as error:
                 # A lost database, a migration under way, a bug in a project's signal receiver: wait and look again.
                 log.exception("The worker's round failed; it goes on after a pause.")
+                connecting.discard_after(error)
                 _close_broken_connections()
                 busy = False
                 pause = max(pause, 1.0)
