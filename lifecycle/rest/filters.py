@@ -10,6 +10,7 @@ import django_filters
 from django.db.models import Exists, QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from lifecycle import registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.models import EffectRun, FollowUp, RunStatus
 from lifecycle.models.record_ids import outer_record_id
@@ -46,14 +47,13 @@ class LifecycleFilterSet(django_filters.FilterSet):  # type: ignore[misc]
         filters: dict[str, Any] = super().get_filters()
         if cls.lifecycle is not None:
             filters["state"] = state = copy.deepcopy(filters["state"])
-            state.extra["choices"] = [(one.name, one.label) for one in cls.lifecycle.definition.states.values()]
+            state.extra["choices"] = [(one.name, one.label) for one in registry.of(cls.lifecycle).states.values()]
         return filters
 
     @property
     def definition(self) -> Definition:
         """The compiled lifecycle."""
-        compiled: Definition = type(self).lifecycle.definition
-        return compiled
+        return registry.of(type(self).lifecycle)
 
     def in_state(self, rows: QuerySet[Any], name: str, value: list[str]) -> QuerySet[Any]:
         """Records in one of these states."""

@@ -17,7 +17,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from lifecycle import conf, operations, runtime
+from lifecycle import conf, operations, registry, runtime
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import InvalidInput, LifecycleError, PermissionRefused, UnknownTransition
 from lifecycle.models import EffectRun, TransitionLog
@@ -224,8 +224,7 @@ class LifecycleViewSetMixin(_Base):
     @property
     def definition(self) -> Definition:
         """The compiled lifecycle."""
-        compiled: Definition = self.lifecycle.definition
-        return compiled
+        return registry.of(self.lifecycle)
 
     @classmethod
     def get_extra_actions(cls) -> list[Any]:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import connection
@@ -154,6 +155,33 @@ def test_every_verb_takes_a_lifecycle_by_its_name(said: Any) -> None:
     assert fire(ticket, "ask", actor=SYSTEM, lifecycle=said).record.lifecycle_version == 2
     assert len(fire_many([ticket], "reply", actor=SYSTEM, lifecycle=said).fired) == 1
     assert_history(ticket, ["$create", "ask", "reply"], lifecycle=said)
+
+
+@pytest.mark.django_db
+@pytest.mark.row("L9")
+def test_a_viewset_and_its_filters_take_a_name_too() -> None:
+    from rest_framework.test import APIRequestFactory, force_authenticate
+    from rest_framework.viewsets import ReadOnlyModelViewSet
+
+    from lifecycle.rest import LifecycleFilterSet, LifecycleViewSetMixin
+
+    class Filters(LifecycleFilterSet):
+        lifecycle = "tickets"
+
+        class Meta:
+            model = Ticket
+            fields: list[str] = []
+
+    class Named(LifecycleViewSetMixin, ReadOnlyModelViewSet):  # type: ignore[type-arg]
+        lifecycle = "tickets"
+        queryset = Ticket.objects.all()
+        filterset_class = Filters
+
+    request = APIRequestFactory().get("/")
+    force_authenticate(request, User(is_superuser=True))
+    answer = Named.as_view({"get": "lifecycle_definition"})(request)
+    assert (answer.status_code, answer.data["name"]) == (200, "tickets")
+    assert [value for value, _ in Filters.get_filters()["state"].extra["choices"]] == list(Ticket.Status.values)
 
 
 @pytest.mark.row("L9")
