@@ -17,6 +17,8 @@ from django.db import connections
 from django.test import SimpleTestCase
 
 ALIAS = "other"
+# An alias that a test declares as one that cannot be reached.
+AWAY = "away"
 
 _made: set[str] = set()
 
@@ -52,7 +54,7 @@ class _WithOurs(frozenset[str]):
     """What a test declared, and the alias that may come up: contained, yet not among those set up before the test."""
 
     def __contains__(self, alias: object) -> bool:
-        return alias == ALIAS or super().__contains__(alias)
+        return alias in (ALIAS, AWAY) or super().__contains__(alias)
 
 
 def _settings() -> dict[str, Any]:

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from django.db import connections
+from django.db import Error, connections
 
 from lifecycle import clock, conf
 from lifecycle.exceptions import LeaseLost
@@ -24,6 +24,8 @@ log = logging.getLogger("lifecycle.execution")
 
 # The watermark hides rows that were committed late; so often a look without it finds them.
 WATERMARK_SECONDS = 1.0
+# So often a database that does not answer is looked at, when others have or may get work.
+LOOKS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,10 +65,46 @@ def drain(
         stop=stop,
     )
     names = aliases.with_our_tables() if using is None else [using] if isinstance(using, str) else list(using)
-    more = False
-    for name in names:
-        more = _Drain(name, queue, budget, between).run() or more
+    drains = [_Drain(name, queue, budget, between, alone=len(names) == 1) for name in _turned(names)]
+    more = _drain_all(drains, budget)
     return DrainReport(done=budget.done, more=more)
+
+
+def _turned(names: list[str]) -> list[str]:
+    """Another database first each time, so that none is always the one for which the budget is spent."""
+    if len(names) < 2:
+        return names
+    first = next(_turns) % len(names)
+    return names[first:] + names[:first]
+
+
+def _drain_all(drains: list[_Drain], budget: Budget) -> bool:
+    """Gives databases their turns until none has work: a share of the budget each, so that none waits for another.
+
+    One that does not answer is passed, and looked at a few times more; longer is waited for by whoever drains next.
+    """
+    more = False
+    error: Error | None = None
+    waiting = list(drains)
+    while waiting:
+        for one in list(waiting):
+            one.share = max((budget.runs - budget.done) // len(waiting), 1)
+            try:
+                left = one.run()
+            except Error as raised:
+                if connections[one.using].in_atomic_block:
+                    raise
+                connecting.discard_after(raised)
+                error, left = error or raised, False
+                one.paused = False
+            if not one.paused or budget.spent or one.broken >= LOOKS:
+                waiting.remove(one)
+                more = more or (left and not one.broken)
+        if waiting and all(one.broken for one in waiting):
+            connecting.pause(min(one.broken for one in waiting), lambda: budget.spent)
+    if error is not None:
+        raise error
+    return more
 
 
 class Budget:
@@ -91,14 +129,20 @@ class Budget:
 class _Drain:
     """One queue of one database."""
 
-    def __init__(self, using: str, queue: str, budget: Budget, between: Callable[[], object] | None) -> None:
+    def __init__(
+        self, using: str, queue: str, budget: Budget, between: Callable[[], object] | None, *, alone: bool
+    ) -> None:
         self.using = using
+        self.alone = alone  # whether no other database waits for its turn
+        self.share = 0  # how many runs it may start in this turn
+        self.paused = False  # whether this turn ended although more may be due
         self.queue = queue
         self.budget = budget
         self.between = between
         self.claims = claims.for_alias(using)
         self.watermark = Watermark()
         self.worker = f"{worker_id()}:{next(_drains)}"
+        self._until = 0
         self.broken = 0
         self.asked = False  # whether the current run's finish claims the next in the same breath
         self.asked_on: object = None  # the connection that was asked
@@ -106,19 +150,30 @@ class _Drain:
         self.begun: set[tuple[int, int]] = set()  # runs that were begun and not reported
 
     def run(self) -> bool:
-        """Drains; answers whether more is due."""
+        """Drains, for its turn; answers whether more is due."""
         held: ClaimedRun | None = None
+        self.paused, self._until = False, self.budget.done + self.share
         while True:
             if held is None:
                 if self.budget.spent:
                     self._release_unanswered()
                     return self._more()
+                if self._turn_is_over:
+                    self.paused = True
+                    return True
                 held = self._claim()
                 if held is None:
                     if not self.broken:
                         return False
+                    if not self.alone:
+                        self.paused = True
+                        return True
                     continue
             held = self._one(held)
+
+    @property
+    def _turn_is_over(self) -> bool:
+        return not self.alone and self.budget.done >= self._until
 
     def _one(self, held: ClaimedRun) -> ClaimedRun | None:
         """Starts one claimed run, its lease kept from here on; answers the next if it is claimed already."""
@@ -161,7 +216,7 @@ class _Drain:
 
     def _wanted(self) -> Wanted | None:
         """The next run as it is asked for right before the current one is finished."""
-        if self.budget.spent:
+        if self.budget.spent or self._turn_is_over:
             return None
         self.asked, self.asked_on = True, connections[self.using].connection
         return Wanted(queue=self.queue, worker=self.worker, watermark=self.watermark.value())
@@ -233,7 +288,8 @@ class _Drain:
         if isinstance(error, connecting.BROKEN):
             self.broken += 1
             connecting.discard(self.using)
-            connecting.pause(self.broken, lambda: self.budget.spent)
+            if self.alone:
+                connecting.pause(self.broken, lambda: self.budget.spent)
 
 
 class Watermark:
@@ -261,6 +317,7 @@ class Watermark:
 
 _worker: str | None = None
 _drains = itertools.count(1)
+_turns = itertools.count()
 
 
 def worker_id() -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from lifecycle import SYSTEM
-from lifecycle.models import TransitionLog
+from lifecycle.execution.drain import drain
+from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire, fire_many
 from tests.cases.models.folders import Folder
 
@@ -18,6 +22,17 @@ ALIASES = ("default", "other")
 def twins(other: str) -> dict[str, Folder]:
     """Two rows of one key, each on its own database."""
     return {using: create(Folder(slug="a", title=using), actor=SYSTEM, using=using) for using in ALIASES}
+
+
+@pytest.fixture
+def away(other: str) -> Iterator[str]:
+    """An alias whose database cannot be reached."""
+    sqlite = {"ENGINE": "django.db.backends.sqlite3", "NAME": "/nowhere/at/all.sqlite3", "OPTIONS": {"timeout": 1}}
+    connections.databases["away"] = {**connections.databases[other], **sqlite}
+    yield "away"
+    connections["away"].close()
+    del connections["away"]
+    del connections.databases["away"]
 
 
 def states() -> dict[str, str]:
@@ -74,3 +89,51 @@ def test_a_creation_looks_for_uniqueness_where_the_record_will_be(other: str) ->
     create(Folder(slug="a"), actor=SYSTEM, using=other)
 
     assert [Folder.objects.using(using).count() for using in ALIASES] == [1, 1]
+
+
+# ---------------------------------------------------------------------------------------------- whose turn
+
+
+def owed(using: str, number: int) -> None:
+    for index in range(number):
+        fire(create(Folder(slug=f"{using}{index}"), actor=SYSTEM, using=using), "take", actor=SYSTEM)
+
+
+def done(using: str) -> int:
+    return EffectRun.objects.using(using).filter(status="succeeded").count()
+
+
+@pytest.mark.row("B2")
+@pytest.mark.parametrize(("most", "least"), [ALIASES, ALIASES[::-1]])
+def test_a_database_with_much_work_leaves_another_its_share(other: str, most: str, least: str) -> None:
+    owed(most, 8)
+    owed(least, 1)
+
+    report = drain(runs=4)
+
+    assert (report.done, report.more) == (4, True)
+    assert (done(most), done(least)) == (3, 1), "what one does not need is the other's"
+    assert drain().done == 5
+
+
+@pytest.mark.row("B2")
+def test_another_database_is_the_first_each_time(other: str) -> None:
+    for using in ALIASES:
+        owed(using, 2)
+
+    drain(runs=1)
+    drain(runs=1)
+
+    assert [done(using) for using in ALIASES] == [1, 1]
+
+
+@pytest.mark.row("B2")
+def test_a_database_that_does_not_answer_does_not_stop_the_others(other: str, away: str) -> None:
+    owed(other, 3)
+    began = time.monotonic()
+
+    for _ in range(2):  # whichever is the first
+        report = drain(using=[away, other])
+
+    assert (done(other), report.more) == (3, False)
+    assert time.monotonic() - began < 10, "nor is it waited for as long as the budget lasts"
