@@ -97,6 +97,7 @@ def test_each_state_finds_its_own_pair() -> None:
         columns_of(Order, "phase")
 
 
+@pytest.mark.django_db
 def test_the_models_of_these_tests_pass_their_own_checks() -> None:
     found = checks.run_checks(app_configs=[apps.get_app_config("columns")])
     assert [message for message in found if (message.id or "").startswith("lifecycle.E1")] == []

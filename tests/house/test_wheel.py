@@ -36,13 +36,13 @@ def wheel(built: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def sdist(built: Path) -> dict[str, str]:
-    """The pages of the source distribution."""
+    """The pages and modules of the source distribution."""
     (archive,) = built.glob("*.tar.gz")
     with tarfile.open(archive) as opened:
         return {
             member.name.partition("/")[2]: opened.extractfile(member).read().decode()  # type: ignore[union-attr]
             for member in opened.getmembers()
-            if member.name.endswith((".md", "LICENSE", "PKG-INFO"))
+            if member.name.endswith((".md", "LICENSE", "PKG-INFO", ".py"))
         }
 
 
@@ -94,7 +94,9 @@ def test_every_page_that_the_readme_leads_to_is_in_the_source_distribution(sdist
             if there.endswith((".md", "LICENSE")) and there not in seen:
                 waiting.append(there)
     assert len(seen) > 15
-    assert sdist["PKG-INFO"]
+    roots = {name.partition("/")[0] for name in sdist}
+    assert {"PKG-INFO", "LICENSE", "hatch_build.py", "lifecycle", "docs"} < roots
+    assert not {"tests", "orders", "example_project", "benchmarks"} & roots
 
 
 @pytest.mark.row("L15")
