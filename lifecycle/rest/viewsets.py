@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.db import router, transaction
+from django.db import models, router, transaction
 from django.http import Http404
 from rest_framework import status
 from rest_framework.decorators import action
@@ -42,9 +42,18 @@ else:
     _Base = object
 
 _RUN = r"(?P<run>[^/.]+)"
+# What DRF's own pattern of a key leaves out, and Django would answer in HTML.
+_DOTTED = (
+    r"(?P<dotted>[^/]*\.[^/]*/(?:lifecycle|fire|history|runs)"
+    r"|(?:[^/]*\.[^/]*/runs/[^/]+|[^/]+/runs/[^/]*\.[^/]*)/(?:retry|continue|cancel))"
+)
+_ANY_BUT_DOTS = "[^/.]+"
+_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _WRITING = frozenset({"create", "fire", "retry_run", "continue_run", "cancel_run"})
 _EDITING = frozenset({"update", "partial_update"})
-_READING = frozenset({"lifecycle_definition", "lifecycle_view", "lifecycle_history", "lifecycle_runs"})
+_READING = frozenset(
+    {"lifecycle_definition", "lifecycle_view", "lifecycle_history", "lifecycle_runs", "lifecycle_nowhere"}
+)
 _OPERATING = frozenset({"retry_run", "continue_run", "cancel_run"})
 _OURS = _WRITING | _READING
 
@@ -179,6 +188,11 @@ class LifecycleViewSetMixin(_Base):
         """Cancels a queued run, or by force a running one: ``{reason, force}``."""
         return self._operate(operations.cancel_run, force=True)
 
+    @action(detail=False, methods=["get", "post"], url_path=_DOTTED, url_name="lifecycle-nowhere", schema=None)
+    def lifecycle_nowhere(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Addresses with a dot, where keys have none: not found, in the words of every other address."""
+        raise Http404
+
     # What a project may override --------------------------------------------------------------------
 
     def get_actor(self) -> Any:
@@ -230,6 +244,8 @@ class LifecycleViewSetMixin(_Base):
     def get_extra_actions(cls) -> list[Any]:
         """The viewset's actions; addresses in the form the project's router reads."""
         actions: list[Any] = super().get_extra_actions()
+        if cls.lifecycle_path_converters or getattr(cls, "lookup_value_regex", _ANY_BUT_DOTS) != _ANY_BUT_DOTS:
+            actions = [one for one in actions if one.url_path != _DOTTED]  # its keys may have dots
         if not cls.lifecycle_path_converters:
             return actions
         return [_with_converter(one) if _RUN in one.url_path else one for one in actions]
@@ -263,6 +279,8 @@ class LifecycleViewSetMixin(_Base):
         """The record; an address that no database can even look up is not found, a column of ours is not edited."""
         if any(isinstance(value, str) and "\x00" in value for value in self.kwargs.values()):
             raise Http404
+        if not self._is_one_address():
+            raise Http404
         record = super().get_object()
         if self.action in _EDITING:
             self._refuse_owned(record)
@@ -289,6 +307,17 @@ class LifecycleViewSetMixin(_Base):
         response = super().handle_exception(exc)
         response.data = errors.body_of_other(exc)
         return response
+
+    def _is_one_address(self) -> bool:
+        """Whether a numbered record is addressed by its number as it is written; Python reads ``1_0`` as ten, too."""
+        name, meta = self.lookup_field, self.definition.model._meta
+        column: Any = meta.pk if name == "pk" else next((one for one in meta.concrete_fields if one.name == name), None)
+        while column is not None and column.remote_field is not None:
+            column = column.target_field
+        value = self.kwargs.get(self.lookup_url_kwarg or name)
+        if not isinstance(column, models.IntegerField) or not isinstance(value, str):
+            return True
+        return _NUMBER.fullmatch(value) is not None
 
     def _refuse_owned(self, record: Any) -> None:
         """As at creation: who sends a column that only transitions write hears so, unless it is what they read."""
@@ -348,7 +377,7 @@ class LifecycleViewSetMixin(_Base):
     def _run_of(self, record: Any) -> EffectRun:
         """The run in the address, if it is this record's."""
         text = str(self.kwargs["run"])
-        if not re.fullmatch(r"[0-9]{1,18}", text):
+        if text.startswith("-") or len(text) > 18 or not _NUMBER.fullmatch(text):
             raise Http404
         run: EffectRun | None = self._runs_of(record).filter(pk=int(text)).first()
         if run is None:
