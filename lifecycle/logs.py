@@ -26,6 +26,7 @@ def connect() -> None:
     signals.transition_refused.connect(on_refused, dispatch_uid=_UID)
     signals.follow_up_refused.connect(on_follow_up_refused, dispatch_uid=_UID)
     signals.run_dead.connect(on_dead, dispatch_uid=_UID)
+    signals.attempt_failed.connect(on_attempt_failed, dispatch_uid=_UID)
 
 
 def on_refused(
@@ -83,6 +84,35 @@ def on_follow_up_refused(
         tries,
         reason,
         extra=facts,
+    )
+
+
+def on_attempt_failed(
+    sender: Any,
+    *,
+    lifecycle: str,
+    record_id: str,
+    run_id: int,
+    effect: str,
+    error: BaseException,
+    reason: str,
+    again: bool,
+    expected: bool,
+    **kwargs: Any,
+) -> None:
+    """One line per failed attempt: WARNING while it is tried again, ERROR with its frames when that was the last."""
+    level = logging.WARNING if again else logging.INFO if expected else logging.ERROR
+    runs.log(
+        level,
+        "%s/%s: '%s' (run %s) failed%s: %s",
+        lifecycle,
+        record_id,
+        effect,
+        run_id,
+        " and will be called again" if again else "",
+        reason,
+        exc_info=error if level == logging.ERROR else None,
+        extra=_facts(lifecycle, record_id, run_id=run_id, effect=effect, again=again),
     )
 
 

@@ -12,6 +12,8 @@ is the `Refused` raised to them. A refused creation is ``$create`` and has no ``
 refusal has nothing to commit; a timeout or deadline that is refused is a `TriggerHold`, not a signal.
 ``follow_up_refused``: ``lifecycle, record_id, run_id, transition, error, reason, tries, abandoned`` — an outcome is
 recorded and its transition is not: it waits for another try, or is abandoned.
+``attempt_failed``: ``lifecycle, record_id, run_id, effect, error, reason, again, expected`` — a start of a run raised
+``error``; ``again``: it will be called again; ``expected``: it said no by `Fail`, and a transition follows from that.
 ``run_finished``: ``run, lifecycle, record_id`` — a run reached an outcome.
 ``run_dead``: ``run, lifecycle, record_id`` — every start of a run crashed.
 """
@@ -25,5 +27,6 @@ state_entered = Signal()
 transition_available = Signal()
 transition_refused = Signal()
 follow_up_refused = Signal()
+attempt_failed = Signal()
 run_finished = Signal()
 run_dead = Signal()

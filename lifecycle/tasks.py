@@ -20,7 +20,19 @@ from lifecycle.sweeps import tick as ticking
 log = logging.getLogger("lifecycle.tasks")
 
 
-@shared_task(name=DRAIN, ignore_result=True, acks_late=False, max_retries=0)
+# What bounds our work stands on the effects and in our own settings; a project's limit for its tasks
+# (CELERY_TASK_TIME_LIMIT) would interrupt whichever effect happens to run. Celery takes None and 0 for "as set".
+_NO_LIMIT = 10 * 365 * 86_400
+_OURS: dict[str, Any] = {
+    "ignore_result": True,
+    "acks_late": False,
+    "max_retries": 0,
+    "soft_time_limit": _NO_LIMIT,
+    "time_limit": _NO_LIMIT,
+}
+
+
+@shared_task(name=DRAIN, **_OURS)
 def drain(queue: str = "default") -> None:
     """Runs what is due in one of our queues, for as long as the settings allow, and wakes the next when more is due.
 
@@ -44,7 +56,7 @@ def _wake_another(queue: str) -> bool:
     return False
 
 
-@shared_task(name=TICK, ignore_result=True, acks_late=False, max_retries=0)
+@shared_task(name=TICK, **_OURS)
 def tick() -> None:
     """The periodic pass; its gate lets only one caller per interval through, so any number may call."""
     ticking.tick()

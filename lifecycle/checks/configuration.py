@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +9,12 @@ from typing import Any
 from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as Caution
 
-from lifecycle import conf, registry
+from lifecycle import conf
 from lifecycle.checks.ids import TAG
 from lifecycle.definition.callables import imported
 from lifecycle.exceptions import InvalidSettings
+
+CELERY = "lifecycle.dispatch.celery.CeleryDispatcher"
 
 
 def _options() -> conf.Options | None:
@@ -85,35 +85,25 @@ def the_request_actor_can_be_imported(app_configs: Sequence[Any] | None, **kwarg
 
 
 @register(TAG)
-def celery_lets_effects_finish(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Reports a Celery time limit that would kill a drain in the middle of an effect.
-
-    A drain starts runs for as long as the settings allow and lets the last one finish, so both count.
-    """
-    options, limits = _options(), _celery_limits()
-    effects = [effect for definition in registry.all() for effect in definition.effects.values()]
-    if options is None or not limits or not effects:
+def celery_has_workers(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports Celery in its eager mode: its wake-ups go to nobody, for ours are never done in the caller's place."""
+    options, app = _options(), _celery_app()
+    if options is None or app is None or not app.conf.get("task_always_eager"):
         return []
-    longest = max(effects, key=lambda effect: effect.timeout or dt.timedelta.max)
-    needed = math.inf if longest.timeout is None else longest.timeout.total_seconds() + options.drain_seconds
-    takes = "as long as it likes" if longest.timeout is None else f"{needed:g} s"
+    if options.dispatcher != CELERY:
+        return []
     return [
         Caution(
-            f"Celery ends tasks after {limit:g} s ({name}), but a drain with effect '{longest.name}' may take {takes}.",
-            hint=f"Raise {name} above that, or leave it out: effects end by their own timeout.",
-            obj=name,
-            id="lifecycle.W130",
+            "CELERY_TASK_ALWAYS_EAGER is on: no message leaves this process, so no worker is woken, and effects wait "
+            "for the tick of some worker.",
+            hint="Turn it off where effects should run. In tests, call lifecycle.testing.run_due(); for development "
+            "without a broker, set DISPATCHER to 'lifecycle.dispatch.none.NoDispatcher' and run lifecycle_worker.",
+            obj="CELERY_TASK_ALWAYS_EAGER",
+            id="lifecycle.W131",
         )
-        for name, limit in limits.items()
-        if limit <= needed
     ]
 
 
-def _celery_limits() -> dict[str, float]:
-    """The time limits of the project's Celery app, when there is one: Celery is asked, never imported."""
-    celery = sys.modules.get("celery")
-    app: Any = getattr(celery, "current_app", None)
-    if app is None:
-        return {}
-    found = {name: app.conf.get(name) for name in ("task_time_limit", "task_soft_time_limit")}
-    return {name: float(limit) for name, limit in found.items() if limit}
+def _celery_app() -> Any:
+    """The project's Celery app, when there is one: Celery is asked, never imported."""
+    return getattr(sys.modules.get("celery"), "current_app", None)

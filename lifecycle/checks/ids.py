@@ -77,5 +77,5 @@ MEANINGS: Final = {
     "lifecycle.E130": "settings.LIFECYCLE is invalid.",
     "lifecycle.E131": "The dispatcher cannot be imported.",
     "lifecycle.E134": "The function of REQUEST_ACTOR cannot be imported.",
-    "lifecycle.W130": "Celery ends tasks before an effect's own timeout would.",
+    "lifecycle.W131": "Celery runs tasks eagerly: no worker is ever woken.",
 }

@@ -12,7 +12,17 @@ from django.db import connections
 
 from lifecycle import clock, registry, tracing
 from lifecycle.exceptions import LeaseLost, RecordNotFound
-from lifecycle.execution import connecting, crashes, failures, finishing, interference, points, watchdog
+from lifecycle.execution import (
+    connecting,
+    control,
+    crashes,
+    failures,
+    finishing,
+    interference,
+    isolation,
+    points,
+    watchdog,
+)
 from lifecycle.execution.alarms import Alarm
 from lifecycle.execution.context import EffectContext
 from lifecycle.execution.finishing import Start
@@ -98,13 +108,11 @@ def _begin(start: Start, following: Next, watch: Watch) -> ClaimedRun | None:
 def _perform(start: Start, record: Any, following: Next, watch: Watch) -> ClaimedRun | None:
     try:
         result = failures.checked_result(_call(start, record, watch))
-    except (KeyboardInterrupt, SystemExit):
-        _go_down(start)
-        raise
-    except BaseException as error:  # an effect may raise anything; all of it is recorded
-        if _is_passed_on(error, start, watch):
+    except BaseException as error:
+        if _ends_process(error, start) or _is_passed_on(error, start, watch):
             raise
-        _report_failure(start, error)
+        if not _given_back(error, start):
+            _report_failure(start, error)
     else:
         connecting.refresh(start.using)
         points.reach("before_finish")
@@ -134,19 +142,15 @@ def _perform_atomically(start: Start, watch: Watch) -> None:
             _settle(start, lambda: finishing.record_gone(start))
         else:
             _report_failure(start, error)
-    except (KeyboardInterrupt, SystemExit):
-        _go_down(start)
-        raise
-    except BaseException as error:  # an effect may raise anything; all of it is recorded
+    except BaseException as error:
+        if _ends_process(error, start):
+            raise
         if commit.happened:
             finishing.callback_failed(start, error)
             return
         if _is_passed_on(error, start, watch):
             raise
-        connecting.mend(using)
-        # The answer to the commit may be what was lost; then the rows say that it happened, and that is the outcome.
-        if not isinstance(error, connecting.BROKEN) or _standing(start) == "held":
-            _report_failure(start, error)
+        _taken_back(start, error)
     else:
         points.reach("after_commit")
 
@@ -170,7 +174,7 @@ def _call(start: Start, record: Any, watch: Watch) -> Any:
     def expire() -> None:
         finishing.timed_out(start, failures.judge(limits.exceeded(), held, effect))
 
-    with watchdog.timing(watch, limits, expire, interruptible=alarm.usable):
+    with watchdog.timing(watch, limits, expire, interruptible=alarm.usable), isolation.effect():
         try:
             with alarm:
                 if interference.before is not None:
@@ -190,6 +194,35 @@ def _must_hold(start: Start, watch: Watch) -> None:
         if not outcomes.hold_on(start.held, timing.now(start.using), start.using):
             raise finishing.lost(start.held)
         watch.renewed(at)
+
+
+def _taken_back(start: Start, error: BaseException) -> None:
+    connecting.mend(start.using)
+    if _given_back(error, start):
+        return
+    # The answer to the commit may be what was lost; then the rows say that it happened, and that is the outcome.
+    if not isinstance(error, connecting.BROKEN) or _standing(start) == "held":
+        _report_failure(start, error)
+
+
+def _ends_process(error: BaseException, start: Start) -> bool:
+    """Whether the process is to end; the run is then given back, charged with a crash that is known at once."""
+    if isinstance(error, Exception) or not isolation.told_to_end(error, start.stopping):
+        return False
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        _go_down(start)
+        return True
+    return False
+
+
+def _given_back(error: BaseException, start: Start) -> bool:
+    """Whether the error is the worker's own time limit rather than the effect's: then the run is nobody's fault."""
+    if not control.is_workers_limit(error):
+        return False
+    log.warning("%s: the worker's own time limit interrupted it; it is given back.", start.held)
+    connecting.discard_interrupted()
+    claims.for_alias(start.using).release(start.held)
+    return True
 
 
 def _report(start: Start, write: Callable[[], ClaimedRun | None]) -> ClaimedRun | None:
@@ -215,6 +248,7 @@ def _report_failure(start: Start, error: BaseException) -> None:
     verdict = failures.judge(error, start.held, start.effect)
     points.reach("before_finish")
     _settle(start, lambda: finishing.failed(start, verdict))
+    finishing.announce_failure(start, verdict, error)
 
 
 def _settle(start: Start, write: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import Error, InterfaceError, InternalError, OperationalError, connections
+from django.db import Error, InterfaceError, InternalError, OperationalError, ProgrammingError, connections
 
 from lifecycle import clock
 
@@ -18,6 +18,8 @@ T = TypeVar("T")
 # After these a connection is not used again. InternalError: among others a server that became a read-only one after a
 # failover (SQLSTATE 25006), which goes on answering questions while every new connection would reach its successor.
 BROKEN = (OperationalError, InterfaceError, InternalError)
+# What else may be the fault of a session rather than of the statement (its search path): worth one try on another.
+SUSPECT = (ProgrammingError,)
 # So many seconds a worker that was told to end goes on trying to report what it has in hand.
 LAST_TRIES = 10.0
 _SLICE = 0.1
@@ -112,15 +114,21 @@ def until_answered(
     if connections[using].in_atomic_block:  # nobody but the owner of that transaction can repair it
         return work()
     until = clock.monotonic() + seconds
-    broken = 0
+    broken = suspected = 0
 
     def over() -> bool:
         return clock.monotonic() >= until
 
     while True:
         try:
-            answer = recover() if broken else None
+            answer = recover() if broken or suspected else None
             return work() if answer is None else answer
+        except SUSPECT as error:
+            suspected += 1
+            discard(using)
+            if suspected > 1:
+                raise
+            log.warning("The session on '%s' is thrown away: %s", using, error)
         except BROKEN as error:
             broken += 1
             discard(using)

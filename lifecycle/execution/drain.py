@@ -15,7 +15,7 @@ from django.db import Error, connections
 
 from lifecycle import clock, conf
 from lifecycle.exceptions import LeaseLost
-from lifecycle.execution import attempts, connecting, points, watchdog
+from lifecycle.execution import attempts, connecting, isolation, points, watchdog
 from lifecycle.execution.watchdog import Watch
 from lifecycle.store import aliases, claims
 from lifecycle.store.claims import ClaimedRun, Wanted
@@ -99,7 +99,7 @@ def _drain_all(drains: list[_Drain], budget: Budget) -> bool:
                 one.paused = False
             if not one.paused or budget.spent or one.broken >= LOOKS:
                 waiting.remove(one)
-                more = more or (left and not one.broken)
+                more = more or (left and (one.alone or not one.broken))
         if waiting and all(one.broken for one in waiting):
             connecting.pause(min(one.broken for one in waiting), lambda: budget.spent)
     if error is not None:
@@ -177,7 +177,7 @@ class _Drain:
 
     def _one(self, held: ClaimedRun) -> ClaimedRun | None:
         """Starts one claimed run, its lease kept from here on; answers the next if it is claimed already."""
-        with watchdog.holding(held, self.using) as watch:
+        with watchdog.holding(held, self.using) as watch, isolation.worker():
             return self._held(held, watch)
 
     def _held(self, held: ClaimedRun, watch: Watch) -> ClaimedRun | None:

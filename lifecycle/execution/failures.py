@@ -12,6 +12,7 @@ from lifecycle import conf, payloads
 from lifecycle.definition.compiled import CompiledEffect
 from lifecycle.definition.outcomes import Fail, Permanent, RetryAt
 from lifecycle.exceptions import InvalidPayload
+from lifecycle.execution import control
 from lifecycle.execution.limits import FellSilent, TimedOut
 from lifecycle.models import EffectAttempt
 from lifecycle.store.claims import ClaimedRun
@@ -57,8 +58,9 @@ def judge(error: BaseException, held: ClaimedRun, effect: CompiledEffect) -> Ver
     if (held.max_attempts is not None and failed >= held.max_attempts) or not _may_be_retried(error, effect):
         return Verdict(failure=failure)
     until = _until(held, effect)
-    if isinstance(error, RetryAt):
-        moment = _moment(error.when)
+    wanted = error.when if isinstance(error, RetryAt) else control.retry_at(error)
+    if wanted is not None:
+        moment = _moment(wanted)
         if isinstance(moment, dt.datetime):
             return Verdict(failure=failure, again_at=moment, until=until)
         if moment is not None:
@@ -92,9 +94,9 @@ def checked_result(value: Any) -> Any:
 def _may_be_retried(error: BaseException, effect: CompiledEffect) -> bool:
     if isinstance(error, Fail):
         return bool(error.retry)
-    if isinstance(error, (Permanent, InvalidResult)):  # it returned: what it was called for is done
-        return False
-    if isinstance(error, RetryAt):
+    if isinstance(error, (Permanent, InvalidResult)) or control.complaint(error) is not None:
+        return False  # an effect that returned is not called again, whatever it returned
+    if isinstance(error, RetryAt) or control.retry_at(error) is not None:
         return True
     try:
         return effect.retry.wants(TimeoutError() if isinstance(error, TimedOut) else error)
@@ -117,6 +119,8 @@ def _describe(error: BaseException, effect: CompiledEffect) -> Failure:
     elif isinstance(error, TimedOut):
         kind, ending = "timeout", EffectAttempt.Ending.TIMED_OUT
         text = f"Timed out after {_seconds(effect.timeout)}."
+    elif (said := control.complaint(error)) is not None:
+        text = said
     elif isinstance(error, InvalidResult):
         kind, text = "invalid_result", _safe_text(_said(error))
     return Failure(kind=kind, code=code, error=text, details=details, ending=ending, traceback=_safe_traceback(error))

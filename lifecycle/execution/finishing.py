@@ -12,6 +12,7 @@ from django.db import DatabaseError, connections, transaction
 
 from lifecycle import conf, signals
 from lifecycle.definition.compiled import CompiledEffect, CompiledReminder, Definition
+from lifecycle.definition.outcomes import Fail
 from lifecycle.exceptions import LeaseLost, RecordNotFound
 from lifecycle.execution import connecting, follow_ups, points
 from lifecycle.execution.failures import Verdict
@@ -182,7 +183,10 @@ def _record(start: Start, outcome: Outcome, write: Callable[[dt.datetime, bool],
     try:
         try:
             together()
-        except connecting.BROKEN as error:  # the connection may have been dead before: once more on another
+        except (*connecting.BROKEN, *connecting.SUSPECT) as error:
+            # The connection may have been dead before, or its session no good: once more on another.
+            if isinstance(error, connecting.SUSPECT) and not connections[start.using].in_atomic_block:
+                connecting.discard(start.using)
             if waiting.in_vain(error) or not _still_ours(start):
                 raise
             together()
@@ -312,6 +316,23 @@ def stay_lasts(start: Start, record: Any = None) -> bool:
         except RecordNotFound:
             return False
     return records.stay_lasts(start.definition, record, start.held.stay_version)
+
+
+def announce_failure(start: Start, verdict: Verdict, error: BaseException) -> None:
+    """Sends `attempt_failed` when a failed attempt has been recorded: with the exception, for what collects errors."""
+    held, model = start.held, start.definition.model
+    again = verdict.again_after is not None or verdict.again_at is not None
+
+    def send() -> None:
+        facts = {"lifecycle": held.lifecycle, "record_id": held.record_id, "run_id": held.id, "effect": held.effect}
+        expected = isinstance(error, Fail) and start.effect.on_failure is not None
+        for receiver, answer in signals.attempt_failed.send_robust(
+            model, error=error, reason=verdict.failure.error, again=again, expected=expected, **facts
+        ):
+            if isinstance(answer, Exception):
+                log.error("A receiver of a run's signal failed: %r", receiver, exc_info=answer)
+
+    transaction.on_commit(send, using=start.using, robust=True)
 
 
 def announce(run: ClaimedRun | EffectRun, definition: Definition | None, using: str, *, dead: bool = False) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle import clock, conf
+from lifecycle.execution import isolation
 from lifecycle.store import aliases, ticks
 from lifecycle.sweeps import (
     deadlines,
@@ -151,7 +152,7 @@ def _slowly(using: str) -> list[PartReport]:
 def _run(name: str, part: Callable[[Pass], None], using: str) -> PartReport:
     started = clock.monotonic()
     turn = Pass(using=using)
-    with turn.contained(f"The sweep of {name.replace('_', ' ')}"):
+    with turn.contained(f"The sweep of {name.replace('_', ' ')}"), isolation.worker():
         part(turn)
     return _report(name, turn, clock.monotonic() - started)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from types import SimpleNamespace
@@ -131,41 +130,3 @@ def test_a_configured_lease_too_short_to_be_renewed_in_time(settings: Any) -> No
     settings.LIFECYCLE = {"LEASE": timedelta(milliseconds=500)}
     said = "expected 0:00:01 or more, got datetime.timedelta(microseconds=500000)."
     assert messages() == [("lifecycle.E130", said)]
-
-
-class Conf(dict[str, Any]):
-    pass
-
-
-@pytest.mark.parametrize("name", ["task_time_limit", "task_soft_time_limit"])
-def test_a_celery_time_limit_that_would_kill_an_effect(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    def celery(**conf: Any) -> None:
-        monkeypatch.setitem(sys.modules, "celery", SimpleNamespace(current_app=SimpleNamespace(conf=Conf(conf))))
-
-    celery(**{name: 81})
-    assert messages() == []
-    celery(**{name: 80})
-    said = f"Celery ends tasks after 80 s ({name}), but a drain with effect 'tell_agent' may take 80 s."
-    assert messages() == [("lifecycle.W130", said)]
-
-
-@pytest.mark.row("G8")
-def test_a_celery_time_limit_is_too_short_for_an_effect_that_may_take_as_long_as_it_likes(
-    monkeypatch: pytest.MonkeyPatch, short: Callable[..., None]
-) -> None:
-    conf = Conf(task_time_limit=86_400)
-    monkeypatch.setitem(sys.modules, "celery", SimpleNamespace(current_app=SimpleNamespace(conf=conf)))
-    assert messages() == []
-
-    short("print_label", timeout=None)
-
-    said = (
-        "Celery ends tasks after 86400 s (task_time_limit), but a drain with effect 'print_label' may take as long as "
-        "it likes."
-    )
-    assert messages() == [("lifecycle.W130", said)]
-
-
-def test_celery_that_nobody_imported_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "celery", raising=False)
-    assert [one for one in messages() if one[0] == "lifecycle.W130"] == []

@@ -149,11 +149,11 @@ def test_an_effect_that_ends_the_process_is_a_crash_known_at_once(behave: dict[s
     fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)
 
     def effect(ctx: Any) -> None:
-        raise SystemExit(1)
+        raise KeyboardInterrupt
 
     behave["refund_postage"] = effect
 
-    with pytest.raises(SystemExit):
+    with pytest.raises(KeyboardInterrupt):
         drain()
 
     run = EffectRun.objects.get()

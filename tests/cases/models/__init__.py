@@ -13,6 +13,7 @@ from tests.cases.models import (
     said_and_done,
     small_things,
     whose_row,
+    worker_traces,
     workers_day,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "said_and_done",
     "small_things",
     "whose_row",
+    "worker_traces",
     "workers_day",
 ]
