@@ -14,7 +14,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from lifecycle import registry, runtime
-from lifecycle.admin import addresses, bulk, firing, states
+from lifecycle.admin import addresses, bulk, firing, inlines, states
 from lifecycle.admin.panels import panel
 from lifecycle.admin.readonly import STYLES
 from lifecycle.definition.compiled import CompiledTransition, Definition
@@ -35,7 +35,8 @@ class LifecycleAdminMixin(Base):
 
     The change page gets the panel (state, diagram, what is open and what is closed and why, history, runs); each
     transition a page of its own that asks for its input or for a confirmation; the list a badge, a filter and an
-    action per transition. Adding goes through the runtime. Columns of the lifecycle are never typed in.
+    action per transition. Adding goes through the runtime, rows of an inline included (also on the page of a model
+    that has no lifecycle itself). Columns of the lifecycle are never typed in.
 
     A transition that names permissions may be fired by whoever has them and may view the record; any other by those
     who may change the record. Both are asked again when the form arrives, by this class and by the runtime.
@@ -129,6 +130,15 @@ class LifecycleAdminMixin(Base):
             super().save_model(request, obj, form, change)
             return
         runtime.create(obj, actor=actor_of(request), lifecycle=found[0])
+
+    def get_inline_instances(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The inlines; those of records with a lifecycle show its state and do not ask for it."""
+        return inlines.show_states(super().get_inline_instances(request, obj))
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        """Rows added to an inline begin their life through the runtime, too."""
+        inlines.begin_through_the_runtime(request, formset)
+        super().save_formset(request, form, formset, change)
 
     def changeform_view(
         self,
@@ -267,7 +277,11 @@ def _action(definition: Definition, edge: CompiledTransition) -> Callable[..., H
 
 
 def _put(form: Any, error: LifecycleError) -> None:
-    """An error's problems beside their fields, its reasons above the form."""
+    """An error's problems beside their fields, its reasons above the form; those of an added row above it all."""
+    inline = error.facts.get("inline")
+    if inline is not None:
+        form.add_error(None, f"{inline}: {error}")
+        return
     for problem in error.problems:
         name = problem.field if problem.field in form.fields else NON_FIELD_ERRORS
         text = str(problem.message) if name != NON_FIELD_ERRORS else str(problem)

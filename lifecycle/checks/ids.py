@@ -78,4 +78,6 @@ MEANINGS: Final = {
     "lifecycle.E131": "The dispatcher cannot be imported.",
     "lifecycle.E134": "The function of REQUEST_ACTOR cannot be imported.",
     "lifecycle.W131": "Celery runs tasks eagerly: no worker is ever woken.",
+    # Pages of the admin: said by lifecycle.admin.
+    "lifecycle.E140": "An admin inline adds records of a lifecycle past the runtime.",
 }
