@@ -16,8 +16,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.checks import run_checks
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, models
 from django.db.models.expressions import RawSQL
+from django.test.utils import isolate_apps
 
 from lifecycle import (
     SYSTEM,
@@ -36,7 +37,7 @@ from lifecycle.checks.ids import TAG
 from lifecycle.definition.parameters import InvalidParameter
 from lifecycle.dispatch.celery import CeleryDispatcher
 from lifecycle.dispatch.none import NoDispatcher
-from lifecycle.models import ParameterOverride
+from lifecycle.models import LifecycleModel, ParameterOverride, StateField
 from lifecycle.models.writes import bypass
 from lifecycle.operations import reset_parameter, set_parameter
 from lifecycle.runtime import parameters
@@ -158,6 +159,40 @@ def test_an_insert_that_knows_no_lifecycle_is_taken_and_adopted_later() -> None:
     record.refresh_from_db()
     assert record.lifecycle.fire("ship", actor=SYSTEM).record.revision == 1
     assert_history(record, ["$adopt", "ship"])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("L4")
+@isolate_apps("tests.cases")
+def test_a_column_added_to_a_table_with_rows_has_its_default_in_the_database() -> None:
+    class Before(models.Model):
+        id = models.IntegerField(primary_key=True)
+        status = models.CharField(max_length=63)
+
+        class Meta:
+            app_label = "cases"
+            db_table = "cases_lease"
+
+    class Lease(LifecycleModel):
+        status = StateField([("new", "New")])
+
+        class Meta:
+            app_label = "cases"
+            db_table = "cases_lease"
+
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE cases_lease (id integer PRIMARY KEY, status varchar(63) NOT NULL)")
+        cursor.execute("INSERT INTO cases_lease (id, status) VALUES (1, 'new')")
+    try:
+        with connection.schema_editor() as editor:
+            editor.add_field(Before, Lease._meta.get_field("lifecycle_version"))
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO cases_lease (id, status) VALUES (2, 'new')")
+            cursor.execute("SELECT id, lifecycle_version FROM cases_lease ORDER BY id")
+            assert list(cursor.fetchall()) == [(1, 0), (2, 0)]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE cases_lease")
 
 
 @pytest.mark.row("L4")
