@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ from django.test.utils import isolate_apps
 
 from lifecycle.checks import databases
 from lifecycle.database_guard import Installed, ensure, installation
-from lifecycle.doctor import examine, guard
+from lifecycle.doctor import examine, guard, indexes
 from lifecycle.models import ChangedAtField, LifecycleModel, StateField, VersionField
 
 LONG = "a_table_whose_name_goes_on_and_on_and_on_until_no_database_would_keep_it"
+VIEW = "CREATE VIEW seen_things AS SELECT 1 AS id, 'new' AS status, NULL AS status_changed_at, 1 AS lifecycle_version"
 STATES = [("new", "New"), ("done", "Done")]
 
 
@@ -162,7 +164,7 @@ def test_an_unmanaged_table_is_guarded_when_the_project_asks_for_it(settings: An
 def test_a_view_is_named_rather_than_guarded(settings: Any) -> None:
     settings.LIFECYCLE = {"DATABASE_GUARD": True, "DATABASE_GUARD_UNMANAGED": ["cases.Thing"]}
     model = model_of("seen_things", managed=False)
-    sql("CREATE VIEW seen_things AS SELECT 1 AS id, 'new' AS status, NULL AS status_changed_at, 1 AS lifecycle_version")
+    sql(VIEW)
     try:
         assert ensure(connection, [model]) == Installed()
         assert installation.unguardable(connection, [model], look=True) == [("cases.Thing.status", installation.VIEW)]
@@ -211,3 +213,22 @@ def test_check_and_doctor_name_what_the_guard_passes_by(settings: Any, monkeypat
     settings.LIFECYCLE = {"DATABASE_GUARD": False}
     assert databases.the_guard_reaches_every_state_column(None) == []
     assert examine(only=["unguarded_columns"]) == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("B3", "M6")
+@isolate_apps("tests.cases")
+def test_the_doctor_misses_no_index_where_it_cannot_look() -> None:
+    def is_content(model: type[Any]) -> bool:
+        names = {"state_field": "status", "changed_at_field": "status_changed_at"}
+        return indexes._has_state_index(SimpleNamespace(model=model, **names), connection)  # type: ignore[arg-type]
+
+    model = model_of("things")
+    with standing(model):
+        assert not is_content(model)
+    assert is_content(model_of('"other"."things"', name="Elsewhere"))
+    sql(VIEW)
+    try:
+        assert is_content(model_of("seen_things", managed=False, name="Seen"))
+    finally:
+        sql("DROP VIEW seen_things")
