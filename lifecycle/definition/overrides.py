@@ -20,8 +20,9 @@ def judge(definition: Definition, overrides: Mapping[str, Any]) -> Any:
     """
     try:
         made = parameters.structure(definition, overrides)
-        for trigger in [*definition.timeouts.values(), *definition.reminders.values()]:
-            trigger.after(made)
+        lengths = [one.after for one in definition.timeouts.values()]
+        for length in [*lengths, *(one.after for one in definition.reminders.values())]:
+            length(made)
     except InvalidParameter:
         raise
     except Exception as error:  # the class's own rules and functions raise what they like

@@ -261,6 +261,7 @@ def _duration(value: Any) -> dt.timedelta:
         raise TypeError(value)
     from django.utils.dateparse import parse_duration
 
+    found: dt.timedelta | None
     try:
         if isinstance(value, (int, float)):
             found = dt.timedelta(seconds=value)
