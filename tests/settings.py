@@ -113,7 +113,11 @@ elif _WHICH == "mysql":
             "PASSWORD": os.environ.get("MYSQL_PASSWORD", ""),
             "HOST": os.environ.get("MYSQL_HOST", "127.0.0.1"),
             "PORT": os.environ.get("MYSQL_PORT", "3306"),
-            "OPTIONS": {"charset": "utf8mb4"},
+            # LIFECYCLE_TEST_TIME_ZONE=-06:00 runs the suite as on a server that lives in another time zone.
+            "OPTIONS": {
+                "charset": "utf8mb4",
+                "init_command": f"SET time_zone = '{os.environ.get('LIFECYCLE_TEST_TIME_ZONE', 'SYSTEM')}'",
+            },
             "TEST": {"NAME": f"test_lifecycle{_SUFFIX}", "CHARSET": "utf8mb4", "COLLATION": "utf8mb4_bin"},
         }
     }

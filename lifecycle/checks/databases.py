@@ -109,6 +109,33 @@ def mysql_reads_what_is_committed(app_configs: Sequence[Any] | None, **kwargs: A
 
 
 @register(TAG)
+def times_are_kept_in_utc(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports settings under which Django stores local times: due times, leases and gates are compared in UTC.
+
+    On PostgreSQL a column knows its zone, so ``DATABASES[…]['TIME_ZONE']`` changes nothing there.
+    """
+    if not settings.USE_TZ:
+        return [
+            Error(
+                "settings.USE_TZ is False: Django would store local times, and lifecycle compares due times in UTC.",
+                hint="Set USE_TZ = True (Django's default); TIME_ZONE may stay: pages go on showing local time.",
+                obj="settings.USE_TZ",
+                id="lifecycle.E122",
+            )
+        ]
+    return [
+        Error(
+            f"DATABASES['{alias}']['TIME_ZONE'] is '{zone}': lifecycle compares due times in UTC.",
+            hint=f"Remove DATABASES['{alias}']['TIME_ZONE']; settings.TIME_ZONE says what pages show.",
+            obj=f"DATABASES['{alias}']",
+            id="lifecycle.E122",
+        )
+        for alias, connection in _of("sqlite", "mysql")
+        if (zone := connection.settings_dict.get("TIME_ZONE")) not in (None, "UTC")
+    ]
+
+
+@register(TAG)
 def records_live_beside_their_history(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Reports routers that send a record and what is written with it to different databases."""
     found: list[CheckMessage] = []

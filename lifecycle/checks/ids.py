@@ -68,6 +68,7 @@ MEANINGS: Final = {
     # Databases and settings.
     "lifecycle.E120": "SQLite without transaction_mode IMMEDIATE.",
     "lifecycle.E121": "Record, history and effect runs are written to different databases.",
+    "lifecycle.E122": "USE_TZ is False, or a database that keeps local times.",
     "lifecycle.W120": "SQLite without WAL.",
     "lifecycle.W121": "SQLite with a timeout shorter than 5 seconds.",
     "lifecycle.W122": "MySQL or MariaDB with another isolation level than READ COMMITTED.",

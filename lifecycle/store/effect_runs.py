@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from lifecycle import conf
 from lifecycle.definition.compiled import CompiledEffect
 from lifecycle.models import EffectRun
+from lifecycle.store import inserting
 
 
 def lease_seconds(effect: CompiledEffect) -> int:
@@ -18,7 +19,5 @@ def lease_seconds(effect: CompiledEffect) -> int:
 
 
 def owe(runs: Sequence[EffectRun], using: str) -> list[EffectRun]:
-    """Inserts what one transition (or batch) owes in one statement; must stand in the transition's transaction."""
-    if not runs:
-        return []
-    return list(EffectRun.objects.using(using).bulk_create(runs))
+    """Inserts what one transition (or batch) owes; must stand in the transition's transaction."""
+    return inserting.insert_many(runs, using)

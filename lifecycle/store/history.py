@@ -18,8 +18,8 @@ def append(entry: TransitionLog, using: str) -> TransitionLog:
 
 
 def append_many(entries: Sequence[TransitionLog], using: str) -> list[TransitionLog]:
-    """Writes the entries of a batch in one statement; they come back with their ids."""
-    return list(TransitionLog.objects.using(using).bulk_create(entries))
+    """Writes the entries of a batch; they come back with their ids."""
+    return inserting.insert_many(entries, using)
 
 
 def find_request(lifecycle: str, record_id: str, request_id: str, using: str) -> TransitionLog | None:

@@ -36,11 +36,18 @@ def now(using: str) -> dt.datetime:
     return value if value.tzinfo else value.replace(tzinfo=dt.UTC)
 
 
+class UtcNow(Now):
+    """`Now`, in UTC: MySQL's and MariaDB's own counts in the session's time zone, while Django stores and reads UTC."""
+
+    def as_mysql(self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="UTC_TIMESTAMP(6)", **context)
+
+
 def in_statement(using: str) -> Now | None:
     """The expression that reads the database's clock inside a SELECT, or None where the application's clock rules."""
     if clock.overridden() is not None or connections[using].vendor == "sqlite":
         return None
-    return Now()
+    return UtcNow()
 
 
 # The SQL half: for statements written by hand ----------------------------------------------------

@@ -294,3 +294,30 @@ def test_a_table_exported_and_imported_again_keeps_its_owned_columns(aged: Ticke
 
     assert (result.has_errors(), result.totals["new"]) == (False, 0)
     assert Ticket.objects.values().get() == before
+
+
+# Time zones ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("L1")
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo", "UTC"])
+def test_a_project_without_time_zones_is_refused_before_it_runs(settings: Any, zone: str) -> None:
+    assert "lifecycle.E122" not in [message.id for message in run_checks(tags=[TAG])]
+    settings.USE_TZ, settings.TIME_ZONE = False, zone
+
+    said = [str(message.msg) for message in run_checks(tags=[TAG]) if message.id == "lifecycle.E122"]
+
+    assert said == [
+        "settings.USE_TZ is False: Django would store local times, and lifecycle compares due times in UTC."
+    ]
+
+
+@pytest.mark.row("L1")
+def test_a_database_that_keeps_local_times_is_refused_where_its_columns_know_no_zone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(connection.settings_dict, "TIME_ZONE", "Asia/Tokyo")
+
+    said = [message.id for message in run_checks(tags=[TAG]) if message.id == "lifecycle.E122"]
+
+    assert said == ([] if connection.vendor == "postgresql" else ["lifecycle.E122"])
