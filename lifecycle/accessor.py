@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+from django.core.exceptions import FieldDoesNotExist
 from django.db.models import QuerySet
 
 from lifecycle import runtime
@@ -188,7 +189,12 @@ def attach(definition: Definition) -> None:
             lifecycle=definition.name,
         )
     setattr(definition.model, definition.accessor, LifecycleAccessor(definition, RecordLifecycle))
-    definition.model._meta.get_field(definition.state_field).initial_states = definition.initial
     for name in definition.owned_fields:
+        try:
+            field: Any = definition.model._meta.get_field(name)
+        except FieldDoesNotExist:
+            continue  # said with what to do by `manage.py check` (lifecycle.E105); it cannot run if this raises
         # What a refused write recommends: record.<accessor>.fire(…).
-        definition.model._meta.get_field(name).accessor = definition.accessor
+        field.accessor = definition.accessor
+        if name == definition.state_field:
+            field.initial_states = definition.initial

@@ -199,6 +199,12 @@ class Conflict(LifecycleError):
     retryable = True
 
 
+class HistoryAhead(LifecycleError):
+    """The row is older than its history: it was put back by a fixture or a backup. ``lifecycle_repair`` mends it."""
+
+    code = "history_ahead"
+
+
 class TransactionBroken(LifecycleError):
     """Code that was called caught a database error without a savepoint: nothing could be committed, nothing was."""
 

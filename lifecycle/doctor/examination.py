@@ -37,6 +37,7 @@ FAULTS: dict[str, Fault] = {
     "unknown_states": records.strange_states,
     "deprecated_states": records.deprecated_states,
     "drift": records.drifted,
+    "unbegun": records.unbegun,
     "unfit_parameters": parameters.unfit,
     "broker": broker.unreachable,
 }

@@ -8,7 +8,7 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
 from lifecycle.doctor.patient import Patient
 from lifecycle.models import drift, stuck
-from lifecycle.store import records
+from lifecycle.store import adoption, records
 
 
 def drifted(patient: Patient) -> Iterator[Finding]:
@@ -16,6 +16,8 @@ def drifted(patient: Patient) -> Iterator[Finding]:
     for definition in patient.definitions:
         patient.say(f"{patient.using}: comparing {definition.name} with their history")
         count, examples, reasons = 0, list[str](), dict[str, int]()
+        if len(definition.model._meta.pk_fields) > 1:
+            continue  # one key of several columns: lifecycle.E108 says that it has no history
         for row in drift.drifted(definition, patient.using):
             count += 1
             reasons[row.reason] = reasons.get(row.reason, 0) + 1
@@ -28,8 +30,29 @@ def drifted(patient: Patient) -> Iterator[Finding]:
                 ERROR,
                 f"{_named(definition, count, 'was', 'were')} changed past the lifecycle ({why}).",
                 "Find the writer (SQL by hand, a fixture, a restored backup, bypass()). Rows that were imported or "
-                f"there before: manage.py lifecycle_adopt {definition.name}. Others: put the state back as the history "
-                "has it, then fire the transition that was meant. DATABASE_GUARD refuses such writes from now on.",
+                f"there before: manage.py lifecycle_adopt {definition.name}. Others: manage.py lifecycle_repair "
+                f"{definition.name} puts them back as the history says, or accepts them with a reason. DATABASE_GUARD "
+                "refuses such writes from now on.",
+                lifecycle=definition.name,
+                count=count,
+                examples=tuple(examples),
+            )
+
+
+def unbegun(patient: Patient) -> Iterator[Finding]:
+    """Records that somebody's code saved plainly: without an entry, and without what their first state enqueues."""
+    for definition in patient.definitions:
+        if len(definition.model._meta.pk_fields) > 1:
+            continue
+        count, examples = adoption.unbegun(definition, patient.using, patient.limits.examples)
+        if count:
+            yield patient.found(
+                "unbegun",
+                WARNING,
+                f"{_named(definition, count, 'was', 'were')} saved without create(): their history has no beginning, "
+                "and no effect or reminder of their first state was enqueued.",
+                f"Call lifecycle.runtime.create(record, actor=…) where they are made; manage.py lifecycle_adopt "
+                f"{definition.name} gives those that are there an entry.",
                 lifecycle=definition.name,
                 count=count,
                 examples=tuple(examples),

@@ -21,6 +21,7 @@ STATUSES: tuple[tuple[type[ours.LifecycleError], int], ...] = (
     (ours.PermissionRefused, 403),
     (ours.Refused, 409),
     (ours.Conflict, 409),
+    (ours.HistoryAhead, 409),
     (ours.RequestReused, 422),
     (ours.InvalidInput, 400),
     (ours.InvalidPayload, 400),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, IntegrityError, connections
 from django.db.models import QuerySet
 
 from lifecycle import registry, tracing
@@ -280,6 +280,9 @@ def _one_by_one(
         except DatabaseError as error:
             if retrying.lost_a_race(error) or not connections[using].is_usable():
                 raise
+            if isinstance(error, IntegrityError):
+                report.refused.append(_refusal(pk, expectations.explained(error, order.definition, pk, using)))
+                continue
             report.refused.append(_refusal(pk, error))
         except Exception as error:  # noqa: BLE001 whatever one record's hooks do, the others go on
             report.refused.append(_refusal(pk, error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from lifecycle.definition.contexts import TransitionContext
 from lifecycle.exceptions import InvalidInput, InvalidPayload, NotAnInitialState, Refused, RequestReused
 from lifecycle.models import CREATE, TransitionLog
 from lifecycle.refusals import InputProblem
-from lifecycle.runtime import announcements, evaluator, firing, inputs, orders, requests, retrying, writing
+from lifecycle.runtime import announcements, evaluator, firing, frames, inputs, orders, requests, retrying, writing
 from lifecycle.runtime.results import Fired
 from lifecycle.store import given, history, lives, parameters, readable, records, timing, uniqueness
 
@@ -79,15 +79,17 @@ def begin(
     if request_id is not None:
         requests.check(request_id)
     entered, stored = _input(input)
+    alias = using or router.db_for_write(type(record), instance=record)
+    _take_back(definition, record, alias)
     state = _initial_state(definition, record)
     checked = orders.checked_reason(reason)
-    alias = using or router.db_for_write(type(record), instance=record)
     request_hash = _fingerprint(definition, record, state, who, stored) if request_id is not None else ""
 
     def earlier() -> Fired | None:
         return None if request_id is None else _repeated(definition, request_id, who, request_hash, alias)
 
-    before = 0  # the last version of an earlier record of the same key
+    beside = _beside(definition, record)
+    before: dict[str, int] = {}  # by lifecycle, the last version of an earlier record of the same key
 
     def work() -> Fired:
         now = timing.now(alias)
@@ -105,7 +107,7 @@ def begin(
             using=alias,
         )
         try:
-            return _begin(definition, ctx, state, stored, request_hash, now, alias, before=before)
+            return _begin(definition, ctx, state, stored, request_hash, now, alias, before=before, beside=beside)
         finally:
             tried.append(record.pk)
 
@@ -124,8 +126,10 @@ def begin(
             return attempt()
         except IntegrityError:
             # Perhaps the key has a history: then this life's versions go on after the last one's.
-            before = lives.earlier(definition, tried[-1], alias) if tried and not committed else 0
-            if before == 0:
+            if tried and not committed:
+                every = (definition, *(one for one, _ in beside))
+                before = {one.name: last for one in every if (last := lives.earlier(one, tried[-1], alias))}
+            if not before:
                 raise
             return attempt()
     except Exception as error:
@@ -158,28 +162,65 @@ def _begin(
     now: dt.datetime,
     using: str,
     *,
-    before: int,
+    before: Mapping[str, int],
+    beside: Sequence[tuple[Definition, str]],
 ) -> Fired:
-    _validate(definition, ctx.record, using)
-    refusals = [refusal for guard in definition.create_guards if (refusal := evaluator.ask(guard, ctx)) is not None]
-    if refusals:
-        raise evaluator.refused(definition, CREATE, "", refusals)
-    records.insert(definition, ctx.record, state, now, using, version=before + 1)
-    if before:
-        lives.end_earlier(definition, ctx.record.pk, before, now, using)
+    starts = [(one, start, before.get(one.name, 0) + 1) for one, start in ((definition, state), *beside)]
+    _validate([one for one, _, _ in starts], ctx.record, using)
+    for one, _, _ in starts:
+        refusals = [refusal for guard in one.create_guards if (refusal := evaluator.ask(guard, ctx)) is not None]
+        if refusals:
+            raise evaluator.refused(one, CREATE, "", refusals)
+    with frames.noticing() as moved:
+        records.insert(ctx.record, starts, now, using)
+    for one, last in before.items():
+        lives.end_earlier(registry.get(one), ctx.record.pk, last, now, using)
+    begun = _first_entry(definition, ctx, starts[0][2], stored, request_hash, using, moved)
+    for one, start, version in starts[1:]:
+        _first_entry(one, replace(ctx, target=start, request_id=None), version, stored, "", using, moved)
+    return begun
+
+
+def _beside(definition: Definition, record: Any) -> list[tuple[Definition, str]]:
+    """The other lifecycles of the record's model, which begin with it, and the states they begin in."""
+    others = [one for one in registry.for_model(definition.model) if one.name != definition.name]
+    return [(one, _initial_state(one, record)) for one in others]
+
+
+def _first_entry(
+    definition: Definition,
+    ctx: TransitionContext[Any],
+    version: int,
+    stored: Mapping[str, Any],
+    request_hash: str,
+    using: str,
+    moved: set[tuple[str, str, str]],
+) -> Fired:
+    """The entry of a creation and what it enqueues; ``moved``: what a receiver or ``save()`` has moved on already."""
+    state = ctx.target or ""
     written = writing.entry(
-        definition, ctx, target=state, version=before + 1, stored_input=stored, request_hash=request_hash
+        definition, ctx, target=state, version=version, stored_input=stored, request_hash=request_hash
     )
     entry: TransitionLog = history.append(written, using)
     ctx = replace(ctx, entry=entry)
     announcement = announcements.register(definition, ctx.record, using)
-    moved_on = firing.run_hooks(list(definition.enter_hooks.get(state, ())), ctx, definition, using)
+    moved_on = (using, definition.name, records.text_id(ctx.record)) in moved
+    hooks = list(definition.enter_hooks.get(state, ()))
+    moved_on = moved_on or firing.run_hooks(hooks, ctx, definition, using)
     announcement.of(entry)
     owed = firing.owe(definition, entry, ctx, (), using, entering=not moved_on)
     if moved_on:
         fresh, _ = records.lock(definition, ctx.record.pk, using)
         records.align(definition, ctx.record, fresh)
     return Fired(record=ctx.record, entry=entry, runs=tuple(owed))
+
+
+def _take_back(definition: Definition, record: Any, using: str) -> None:
+    """An instance whose creation was rolled back by its caller begins anew, as ``save()`` would insert it again."""
+    if record.pk is None or record._state.adding or records.exists(definition, record.pk, using):
+        return
+    record._state.adding = True
+    records.forget_beginning(definition, record)
 
 
 def _initial_state(definition: Definition, record: Any) -> str:
@@ -203,28 +244,31 @@ def _initial_state(definition: Definition, record: Any) -> str:
     return state
 
 
-def _validate(definition: Definition, record: Any, using: str) -> None:
+def _validate(definitions: Sequence[Definition], record: Any, using: str) -> None:
+    owned = {name for one in definitions for name in one.owned_fields}
     record._state.db = using  # where relations and constraints are looked up
     problems: list[InputProblem] = []
     try:
         with uniqueness.looked_for_on(record, using):
-            record.full_clean(exclude=set(definition.owned_fields))
+            record.full_clean(exclude=owned)
     except ValidationError as error:
         for name, errors in error.error_dict.items():
             problems += inputs.problems_of(errors, "" if name == NON_FIELD_ERRORS else name)
     except inputs.CHOKED:
-        problems += (found := list(_choking(record, definition)))
+        problems += (found := list(_choking(record, owned)))
         if not found:
             raise
     problems += _unreadable(record, {problem.field for problem in problems}, using)
     if problems:
-        raise InvalidInput(" ".join(str(problem) for problem in problems), problems=problems, lifecycle=definition.name)
+        raise InvalidInput(
+            " ".join(str(problem) for problem in problems), problems=problems, lifecycle=definitions[0].name
+        )
 
 
-def _choking(record: Any, definition: Definition) -> Iterator[InputProblem]:
+def _choking(record: Any, owned: set[str]) -> Iterator[InputProblem]:
     """The columns whose own cleaning fails with something else than a complaint: a value of another type."""
     for field in record._meta.concrete_fields:
-        if field.name in definition.owned_fields or field.generated:
+        if field.name in owned or field.generated:
             continue
         value = record.__dict__.get(field.attname)
         if value is None or hasattr(value, "resolve_expression"):

@@ -6,12 +6,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db import DatabaseError, IntegrityError
 
 from lifecycle.definition.compiled import Definition
-from lifecycle.exceptions import Conflict, RecordNotFound, StateWriteRefused, StayEnded, UnsavedEdits
+from lifecycle.exceptions import (
+    Conflict,
+    HistoryAhead,
+    LifecycleError,
+    RecordNotFound,
+    StateWriteRefused,
+    StayEnded,
+    UnsavedEdits,
+)
 from lifecycle.models import writes
 from lifecycle.runtime.orders import FiringOrder
-from lifecycle.store import records
+from lifecycle.store import lives, records
 
 # Columns of an instance whose values are not what its row held: {attname: (was, is)}.
 Edits = Mapping[str, tuple[Any, Any]]
@@ -114,6 +123,31 @@ def refuse_edits(definition: Definition, row: Any, edits: Edits) -> None:
         f"Unsaved edits of {row._meta.object_name}: {said}. fire() writes only what its transition declares: "
         "save() them first, pass them as input, or drop them with refresh_from_db().",
         **facts,
+    )
+
+
+def explained(error: IntegrityError, definition: Definition, pk: Any, using: str) -> Exception:
+    """What a constraint's refusal means: `HistoryAhead` when the row is older than its history, else the error itself.
+
+    Must be called after the transaction, or the savepoint, of the refusal has ended.
+    """
+    try:
+        record = records.read(definition, records.text_id(pk), using)
+        last = lives.earlier(definition, pk, using)
+    except (DatabaseError, LifecycleError):
+        return error
+    version = records.version_of(definition, record)
+    if last <= version:
+        return error
+    return HistoryAhead(
+        f"This {definition.model._meta.verbose_name} is at version {version}, but its history goes to version {last}: "
+        "the row was put back, by a fixture or a backup. "
+        f"`manage.py lifecycle_repair {definition.name}` shows such rows and lets them go on after their history.",
+        lifecycle=definition.name,
+        record_id=records.text_id(pk),
+        version=version,
+        expected=last,
+        got=version,
     )
 
 

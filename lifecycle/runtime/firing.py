@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from django.db import router
+from django.db import IntegrityError, router
 
 from lifecycle import registry, tracing
 from lifecycle.actors import SYSTEM
@@ -103,7 +103,10 @@ def _fire(order: FiringOrder, record: Any, edits: expectations.Edits) -> Fired:
         records.align(order.definition, record, fired.record)
 
     with tracing.transition(order.definition.name, order.transition.name, records.text_id(record)):
-        return retrying.in_own_transaction(work, using, settle=settle)
+        try:
+            return retrying.in_own_transaction(work, using, settle=settle)
+        except IntegrityError as error:
+            raise expectations.explained(error, order.definition, record.pk, using) from error
 
 
 def fire_owed(

@@ -20,9 +20,21 @@ class Frame:
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.frames: list[Frame] = []
+        self.noticed: list[set[tuple[str, str, str]]] = []
 
 
 _stack = _Stack()
+
+
+@contextmanager
+def noticing() -> Iterator[set[tuple[str, str, str]]]:
+    """The records, as (database, lifecycle, id), that are moved by whatever the block calls."""
+    moved: set[tuple[str, str, str]] = set()
+    _stack.noticed.append(moved)
+    try:
+        yield moved
+    finally:
+        _stack.noticed.remove(moved)
 
 
 @contextmanager
@@ -38,6 +50,8 @@ def entered(using: str, lifecycle: str, record_id: str) -> Iterator[Frame]:
         yield frame
     finally:
         _stack.frames.remove(frame)
+    for moved in _stack.noticed:
+        moved.add(frame.key)
     for outer in _stack.frames:
         if outer.key == frame.key:
             outer.passed = True

@@ -41,6 +41,16 @@ def count(definition: Definition, using: str) -> int:
     return int(_waiting(definition, using).count())
 
 
+def unbegun(definition: Definition, using: str, limit: int) -> tuple[int, list[str]]:
+    """How many rows in an initial state have neither version nor entry, and the keys of some."""
+    rows = _waiting(definition, using).filter(
+        **{definition.version_field: 0, f"{definition.state_field}__in": list(definition.initial)}
+    )
+    total = int(rows.count())
+    some = rows.order_by("pk").values_list("pk", flat=True)[:limit] if total else []
+    return total, [records.text_id(pk) for pk in some]
+
+
 def count_undated(definition: Definition, using: str) -> int:
     """How many of them do not say since when they are in their state."""
     return int(_waiting(definition, using).filter(**{f"{definition.changed_at_field}__isnull": True}).count())

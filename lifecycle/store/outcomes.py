@@ -102,7 +102,10 @@ def retry(
 
 def record_gone(held: ClaimedRun, now: dt.datetime, using: str, *, follow_up: bool) -> bool:
     """Ends a run whose record was deleted: no attempt is charged, a follow-up could only be dropped."""
-    text = "The record was deleted."
+    text = (
+        "The record is not there for this worker: it was deleted, or something hides it (row-level security, a base "
+        "manager that filters). If it is there, let workers see it, then retry the run."
+    )
     return _end(
         held,
         now,

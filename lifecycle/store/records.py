@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from lifecycle import clock
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import Conflict, RecordNotFound
 from lifecycle.models import writes
+from lifecycle.models.loaded import SLOT
 from lifecycle.store import history, reading, timing
 
 _NOW = "_lifecycle_now"
@@ -122,9 +123,25 @@ def _lock_path(model: Any) -> tuple[str, ...]:
     return ("self", *("__".join(links[: i + 1]) for i in range(len(links)))) if links else ()
 
 
-def insert(definition: Definition, record: Any, state: str, now: dt.datetime, using: str, *, version: int) -> None:
-    """Inserts a record in its first state. Database errors propagate; the instance is then as before."""
-    owned = {definition.state_field: state, definition.changed_at_field: now, definition.version_field: version}
+def exists(definition: Definition, pk: Any, using: str) -> bool:
+    """Whether there is a row of this key."""
+    return bool(definition.model._base_manager.using(using).filter(pk=pk).exists())
+
+
+def forget_beginning(definition: Definition, record: Any) -> None:
+    """Lets an instance forget what its rolled-back insert wrote into its version and time."""
+    record.__dict__.update({definition.version_field: 0, definition.changed_at_field: None})
+    record.__dict__.pop(SLOT, None)
+
+
+def insert(record: Any, starts: Iterable[tuple[Definition, str, int]], now: dt.datetime, using: str) -> None:
+    """Inserts a record in the first state of each of its lifecycles, given with the version it begins at.
+
+    Database errors propagate; the instance is then as before.
+    """
+    owned: dict[str, Any] = {}
+    for definition, state, version in starts:
+        owned |= {definition.state_field: state, definition.changed_at_field: now, definition.version_field: version}
     with writes.starting_with(record, owned):
         record.save(force_insert=True, using=using)
 

@@ -27,12 +27,13 @@ OF_A_DATABASE = [name for name in COMMANDS if name not in ("lifecycle_graph", "l
 # What each needs to be called at all.
 NEEDED: dict[str, dict[str, Any]] = {
     "lifecycle_migrate_state": {"lifecycle": "tickets", "source": "solved", "transition": "close"},
+    "lifecycle_repair": {"reason": "again", "no_input": True},
     "lifecycle_retry": {"all": True, "reason": "again"},
     "lifecycle_worker": {"once": True},
 }
 
 
-NAMED = {"lifecycle_adopt": ["tickets"]}
+NAMED = {"lifecycle_adopt": ["tickets"], "lifecycle_repair": ["tickets"]}
 
 
 def outcome(name: str, **options: Any) -> Any:
@@ -45,7 +46,7 @@ def outcome(name: str, **options: Any) -> Any:
 def test_there_are_those_that_the_documentation_names() -> None:
     assert [
         f"lifecycle_{name}"
-        for name in ("adopt", "doctor", "graph", "migrate_state", "prune", "retry", "tick", "worker")
+        for name in ("adopt", "doctor", "graph", "migrate_state", "prune", "repair", "retry", "tick", "worker")
     ] == COMMANDS
 
 

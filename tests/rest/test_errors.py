@@ -35,6 +35,7 @@ TABLE = {
     exceptions.StayEnded: 409,
     exceptions.GuardRefused: 409,
     exceptions.Conflict: 409,
+    exceptions.HistoryAhead: 409,
     exceptions.UnknownEffect: 409,
     exceptions.RunSettled: 409,
     exceptions.RunBusy: 409,
