@@ -174,7 +174,7 @@ def _call(start: Start, record: Any, watch: Watch) -> Any:
     def expire() -> None:
         finishing.timed_out(start, failures.judge(limits.exceeded(), held, effect))
 
-    with watchdog.timing(watch, limits, expire, interruptible=alarm.usable), isolation.effect():
+    with watchdog.timing(watch, limits, expire, interruptible=alarm.usable), isolation.call():
         try:
             with alarm:
                 if interference.before is not None:

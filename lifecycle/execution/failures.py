@@ -13,6 +13,7 @@ from lifecycle.definition.compiled import CompiledEffect
 from lifecycle.definition.outcomes import Fail, Permanent, RetryAt
 from lifecycle.exceptions import InvalidPayload
 from lifecycle.execution import control
+from lifecycle.execution.isolation import TransactionLeftOpen
 from lifecycle.execution.limits import FellSilent, TimedOut
 from lifecycle.models import EffectAttempt
 from lifecycle.store.claims import ClaimedRun
@@ -96,6 +97,8 @@ def _may_be_retried(error: BaseException, effect: CompiledEffect) -> bool:
         return bool(error.retry)
     if isinstance(error, (Permanent, InvalidResult)) or control.complaint(error) is not None:
         return False  # an effect that returned is not called again, whatever it returned
+    if isinstance(error, TransactionLeftOpen):
+        return effect.atomic  # nothing stands of that one; another may have called somebody
     if isinstance(error, RetryAt) or control.retry_at(error) is not None:
         return True
     try:

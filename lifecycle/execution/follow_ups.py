@@ -13,6 +13,7 @@ from django.db import OperationalError, connections, transaction
 from lifecycle import conf, payloads, registry, signals, tracing
 from lifecycle.definition.compiled import CompiledEffect, Definition
 from lifecycle.exceptions import Conflict, LifecycleError, RecordNotFound, WrongState
+from lifecycle.execution import isolation
 from lifecycle.models import EffectRun, FollowUp, Outcome
 from lifecycle.runtime import announcements, firing, retrying
 from lifecycle.store import outcomes, records, timing, waiting
@@ -212,18 +213,19 @@ def _fire(owed: Owed, using: str) -> BaseException | None:
     error: BaseException | None = None
     for _ in range(TRIES_AT_ONCE):
         try:
-            firing.fire_owed(
-                owed.definition,
-                owed.record_id,
-                owed.transition,
-                using=using,
-                input=owed.input,
-                request_id=owed.request_id,
-                stay_version=owed.stay_version,
-            )
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as raised:  # noqa: BLE001 hooks may raise anything; the outcome stays
+            with isolation.call():
+                firing.fire_owed(
+                    owed.definition,
+                    owed.record_id,
+                    owed.transition,
+                    using=using,
+                    input=owed.input,
+                    request_id=owed.request_id,
+                    stay_version=owed.stay_version,
+                )
+        except BaseException as raised:  # hooks may raise anything; the outcome stays
+            if isolation.told_to_end(raised) and isinstance(raised, (KeyboardInterrupt, SystemExit)):
+                raise
             error = raised
             if not isinstance(raised, Conflict) and not retrying.lost_a_race(raised):
                 return raised

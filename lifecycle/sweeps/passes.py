@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connections, transaction
 
 from lifecycle import clock
-from lifecycle.execution import connecting
+from lifecycle.execution import connecting, isolation
 
 log = logging.getLogger("lifecycle.sweeps")
 
@@ -53,7 +53,9 @@ class Pass:
         try:
             with transaction.atomic(using=self.using) if nested else nullcontext():
                 yield
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            if isolation.told_to_end(error):
+                raise
             log.exception("%s on '%s' failed; the next pass tries again.", what, self.using)
             self.failures.append(f"{what}: {type(error).__name__}: {error}"[:500])
             connecting.discard_after(error)

@@ -11,6 +11,7 @@ from django.db import DatabaseError, connections
 from lifecycle import conf
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, Definition
 from lifecycle.exceptions import Conflict, RecordNotFound
+from lifecycle.execution import isolation
 from lifecycle.runtime import batch
 from lifecycle.runtime.results import BatchRefusal, Fired
 from lifecycle.store import holds, records, timing
@@ -52,9 +53,10 @@ def fire(
 
     Records that somebody else holds locked, or that moved on meanwhile, are neither: they are found again if still due.
     """
-    report = batch.fire_due(
-        definition, [one.pk for one in due], trigger.transition, using=turn.using, reason=reason, **conditions
-    )
+    with isolation.call():
+        report = batch.fire_due(
+            definition, [one.pk for one in due], trigger.transition, using=turn.using, reason=reason, **conditions
+        )
     moved = [fired for fired in report.fired if not fired.replayed]
     turn.done += len(moved)
     if moved:

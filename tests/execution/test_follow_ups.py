@@ -282,13 +282,13 @@ def test_a_process_that_does_not_know_the_effect_leaves_the_follow_up_to_another
 
 
 def test_a_hook_that_ends_the_process_costs_the_follow_up_not_the_outcome(parcel: Parcel, guard: list[Answer]) -> None:
-    guard.append(raising(SystemExit(1)))
+    guard.append(raising(KeyboardInterrupt()))
 
-    with pytest.raises(SystemExit):
+    with pytest.raises(KeyboardInterrupt):
         drain()
 
     assert (the_run().status, the_run().follow_up) == ("succeeded", "pending")
-    with pytest.raises(SystemExit):
+    with pytest.raises(KeyboardInterrupt):
         follow_ups.apply(the_run().pk, USING)
     due = the_run().follow_up_due_at
     assert due is not None

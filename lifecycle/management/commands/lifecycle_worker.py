@@ -8,7 +8,9 @@ import os
 import queue
 import random
 import signal
+import sys
 from argparse import ArgumentParser, ArgumentTypeError
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -79,8 +81,11 @@ class Command(BaseCommand):
                 self.stderr.write(f"No lifecycle names the queue '{name}'. {did_you_mean(name, known)}")
 
     def _tell(self, sentence: str, **facts: Any) -> None:
-        self.stdout.write(json.dumps({**facts, "pid": os.getpid()}) if self._json else sentence)
-        self.stdout.flush()
+        try:
+            self.stdout.write(json.dumps({**facts, "pid": os.getpid()}) if self._json else sentence)
+            self.stdout.flush()
+        except (OSError, ValueError):  # closed, or nobody reads it any more: no reason to fail
+            sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 flushed at the exit, without a complaint
 
 
 class Worker:
