@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -280,3 +281,25 @@ def test_a_pass_that_ran_out_of_time_among_them_is_gone_on_with_and_then_begun_a
         found.append((turn.done, len(turn.failures)))
 
     assert found == [(0, 3), (1, 2), (0, 0), (0, 4)]
+
+
+@pytest.mark.row("H8")
+def test_a_deadline_fires_once_for_each_value_of_its_date_as_the_reference_says() -> None:
+    [loan] = loans("a", due_at=timing.now("default") + DAY)
+    with travel(days=2):
+        tick(force=True)
+        assert states() == ["late"]
+        loan.refresh_from_db()
+        fire(loan, "lend_again", actor=SYSTEM)
+        tick(force=True)
+        assert states() == ["lent"]
+        assert [reason["code"] for reason in TriggerHold.objects.get().refusals] == ["already_done"]
+
+        loan.due_at = timing.now("default")
+        loan.save()
+        tick(force=True)
+        assert states() == ["late"]
+
+    reference = (Path(__file__).parents[2] / "docs/reference/transitions-and-options.md").read_text()
+    assert "once for each value of its date" in reference
+    assert "`already_done`" in reference

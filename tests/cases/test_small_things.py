@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
+from django.db import connection
 
 from lifecycle import SYSTEM
 from lifecycle.runtime import create, fire_many
@@ -44,3 +47,38 @@ def test_two_instances_of_one_row_are_both_brought_up_to_date() -> None:
 
     assert len(report.fired) == 1
     assert (one.status, two.status) == ("desk", "desk")
+
+
+def settings_of(table: str) -> dict[str, str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT option_name, option_value FROM pg_class, pg_options_to_table(reloptions) WHERE oid = %s::regclass",
+            [table],
+        )
+        return dict(cursor.fetchall())
+
+
+@pytest.mark.row("K21")
+@pytest.mark.postgres
+def test_postgresql_vacuums_the_runs_long_before_a_fifth_of_them_is_dead() -> None:
+    runs, entries = settings_of("lifecycle_effectrun"), settings_of("lifecycle_transitionlog")
+
+    assert float(runs["autovacuum_vacuum_scale_factor"]) <= 0.02
+    assert int(runs["fillfactor"]) < 100
+    assert float(entries["autovacuum_vacuum_insert_scale_factor"]) < 0.2
+    assert "fillfactor" not in entries  # nothing is ever changed there
+
+
+@pytest.mark.row("K21")
+@pytest.mark.postgres
+def test_an_administrators_own_table_settings_outlive_ours() -> None:
+    migration = import_module("lifecycle.migrations.0004_settings_for_postgresql")
+    given = settings_of("lifecycle_effectrun")
+    with connection.schema_editor(atomic=False) as editor:
+        migration.take_back(None, editor)
+        assert settings_of("lifecycle_effectrun") == {}
+        editor.execute("ALTER TABLE lifecycle_effectrun SET (fillfactor = 70)")
+        migration.give(None, editor)
+        assert settings_of("lifecycle_effectrun") == {**given, "fillfactor": "70"}
+        migration.take_back(None, editor)
+        assert settings_of("lifecycle_effectrun") == {"fillfactor": "70"}

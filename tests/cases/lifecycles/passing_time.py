@@ -22,6 +22,7 @@ class LoanLifecycle(Lifecycle[Loan]):
 
     remind = Transition(S.LENT, S.LATE, manual=False)
     give_back = Transition([S.LENT, S.LATE], S.BACK)
+    lend_again = Transition(S.LATE, S.LENT)
 
     on_date = Deadline(remind, when=S.LENT, at="due_at")
     in_the_end = Timeout(give_back, when=S.LATE, after=timedelta(days=1))
