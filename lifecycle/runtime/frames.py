@@ -34,7 +34,7 @@ def noticing() -> Iterator[set[tuple[str, str, str]]]:
     try:
         yield moved
     finally:
-        _stack.noticed.remove(moved)
+        _stack.noticed.pop()  # not remove(): two empty sets are equal
 
 
 @contextmanager

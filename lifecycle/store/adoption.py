@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db import models, transaction
-from django.db.models import Exists
+from django.db.models import Exists, Subquery
 
 from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition
@@ -64,25 +64,22 @@ def strangers(definition: Definition, using: str, limit: int) -> tuple[list[Stra
 
 
 def adopt(definition: Definition, size: int, using: str, after: Any = None) -> Batch | None:
-    """Adopts the next ``size`` rows in the order of their keys, in one transaction; None when none is left.
+    """Adopts what waits among the next ``size`` rows in the order of their keys, in one transaction; None at the end.
 
     The rows are locked and asked again: one that was moved or adopted meanwhile has its entry and gets no second. The
     entry takes the row's own version (0, unless an import brought another), so that the next transition follows it.
     """
-    rows = _waiting(definition, using).order_by("pk")
-    if after is not None:
-        rows = rows.filter(pk__gt=after)
-    pks = list(rows.values_list("pk", flat=True)[:size])
-    if not pks:
+    rows = definition.model._base_manager.using(using).order_by("pk")
+    walked = list(_probed(definition, rows if after is None else rows.filter(pk__gt=after), using)[:size])
+    if not walked:
         return None
+    pks = [row[0] for row in walked if _waits(definition, row)]
+    if not pks:
+        return Batch(adopted=0, dated=0, last=walked[-1][0])
     with transaction.atomic(using=using):
         _, now = records.lock_many(definition, pks, using)
-        still: Sequence[Any] = list(
-            _waiting(definition, using)
-            .filter(pk__in=pks)
-            .order_by("pk")
-            .values_list("pk", definition.state_field, definition.version_field)
-        )
+        locked = _probed(definition, rows.filter(pk__in=pks), using)
+        still: Sequence[Any] = [row[:3] for row in locked if _waits(definition, row)]
         history.append_many([_entry(definition, pk, state, version, now) for pk, state, version in still], using)
         dated = (
             definition.model._base_manager.using(using)
@@ -95,7 +92,7 @@ def adopt(definition: Definition, size: int, using: str, after: Any = None) -> B
                 }
             )
         )
-    return Batch(adopted=len(still), dated=dated, last=pks[-1])
+    return Batch(adopted=len(still), dated=dated, last=walked[-1][0])
 
 
 def _entry(definition: Definition, pk: Any, state: str, version: int, now: Any) -> TransitionLog:
@@ -112,6 +109,26 @@ def _entry(definition: Definition, pk: Any, state: str, version: int, now: Any) 
         definition_hash=definition.hash,
         at=now,
     )
+
+
+def _probed(definition: Definition, rows: models.QuerySet[Any], using: str) -> models.QuerySet[Any]:
+    """Key, state, version, and an entry's id if there is one, found by a probe of the history's index for each row.
+
+    A condition on the entries would be a join, which a planner without statistics (the table was empty when it last
+    looked) answers by reading and sorting all that is left, for every batch.
+    """
+    entries = TransitionLog.objects.using(using).filter(
+        lifecycle=definition.name, record_id=outer_record_id(definition.model, using)
+    )
+    probe = Subquery(entries.order_by("version").values("pk")[:1])
+    found: models.QuerySet[Any] = rows.annotate(_lifecycle_entry=probe).values_list(
+        "pk", definition.state_field, definition.version_field, "_lifecycle_entry"
+    )
+    return found
+
+
+def _waits(definition: Definition, row: Sequence[Any]) -> bool:
+    return row[3] is None and row[1] in definition.states
 
 
 def _waiting(definition: Definition, using: str) -> models.QuerySet[Any]:

@@ -18,7 +18,7 @@ from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import connection, models
 from django.db.models.expressions import RawSQL
-from django.test.utils import isolate_apps
+from django.test.utils import CaptureQueriesContext, isolate_apps
 
 from lifecycle import (
     SYSTEM,
@@ -31,6 +31,7 @@ from lifecycle import (
     dispatch,
     fire,
     fire_many,
+    registry,
     view,
 )
 from lifecycle.checks.ids import TAG
@@ -41,6 +42,7 @@ from lifecycle.models import LifecycleModel, ParameterOverride, StateField
 from lifecycle.models.writes import bypass
 from lifecycle.operations import reset_parameter, set_parameter
 from lifecycle.runtime import parameters
+from lifecycle.store import adoption
 from lifecycle.testing import assert_history
 from tests.cases.lifecycles.own_projects import CrateLifecycle
 from tests.cases.models.own_projects import Crate
@@ -321,3 +323,51 @@ def test_a_database_that_keeps_local_times_is_refused_where_its_columns_know_no_
     said = [message.id for message in run_checks(tags=[TAG]) if message.id == "lifecycle.E122"]
 
     assert said == ([] if connection.vendor == "postgresql" else ["lifecycle.E122"])
+
+
+# Adopting a large table ----------------------------------------------------------------------------------------------
+
+
+def old_rows(how_many: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO columns_oldtable (phase, revision) VALUES (%s, 0)", [("new",) for _ in range(how_many)]
+        )
+
+
+@pytest.mark.django_db
+@pytest.mark.row("L5")
+def test_adopting_walks_the_keys_and_goes_on_after_the_last() -> None:
+    definition = registry.get("columns_old")
+    old_rows(7)
+    keys = list(OldTable.objects.order_by("pk").values_list("pk", flat=True))
+    first = adoption.adopt(definition, 3, "default")
+    again = adoption.adopt(definition, 5, "default")
+    last = adoption.adopt(definition, 5, "default", after=keys[4])
+
+    assert first is not None
+    assert again is not None
+    assert last is not None
+    assert [(one.adopted, one.last) for one in (first, again, last)] == [(3, keys[2]), (2, keys[4]), (2, keys[6])]
+    assert adoption.adopt(definition, 5, "default", after=keys[6]) is None
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db
+@pytest.mark.row("L5")
+def test_adopting_a_table_that_was_never_analysed_reads_no_more_than_a_batch() -> None:
+    definition = registry.get("columns_old")
+    old_rows(3000)
+    first = adoption.adopt(definition, 1500, "default")
+    assert first is not None
+
+    with CaptureQueriesContext(connection) as statements:
+        adoption.adopt(definition, 100, "default", after=first.last)
+    walk = statements.captured_queries[0]["sql"]
+    with connection.cursor() as cursor:
+        cursor.execute("EXPLAIN (ANALYZE, FORMAT TEXT) " + walk)
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "Sort" not in plan, plan
+    assert "Seq Scan" not in plan, plan
+    assert "lifecycle_entry_version" in plan, plan
