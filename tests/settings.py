@@ -68,6 +68,7 @@ LIFECYCLE = {"DISPATCHER": "lifecycle.dispatch.recording.RecordingDispatcher"}
 # Several checkouts or people may test on one server at once: the suffix keeps their databases apart.
 _SUFFIX = os.environ.get("LIFECYCLE_TEST_SUFFIX", "")
 _WHICH = os.environ.get("LIFECYCLE_TEST_DATABASE", "sqlite")
+_COLLATION = os.environ.get("LIFECYCLE_TEST_COLLATION", "utf8mb4_bin")
 
 if _WHICH == "sqlite":
     _FOLDER = Path(tempfile.gettempdir()) / f"lifecycle-tests-{os.getuid()}{_SUFFIX}"
@@ -118,7 +119,9 @@ elif _WHICH == "mysql":
                 "charset": "utf8mb4",
                 "init_command": f"SET time_zone = '{os.environ.get('LIFECYCLE_TEST_TIME_ZONE', 'SYSTEM')}'",
             },
-            "TEST": {"NAME": f"test_lifecycle{_SUFFIX}", "CHARSET": "utf8mb4", "COLLATION": "utf8mb4_bin"},
+            "TEST": {"NAME": f"test_lifecycle{_SUFFIX}", "CHARSET": "utf8mb4"}
+            # Most servers compare without case, accents and trailing spaces: LIFECYCLE_TEST_COLLATION=server.
+            | ({} if _COLLATION == "server" else {"COLLATION": _COLLATION}),
         }
     }
     # Partial indexes do not exist there (the library's migrations have what stands in for them).

@@ -54,7 +54,7 @@ def _verdict(
     if refusals:
         return Verdict(allowed=False, refusals=tuple(refusals))
     if input is not None:
-        given, _ = orders.read_input(definition, edge, input)
+        given, _, _ = orders.read_input(definition, edge, input)
         cleaned = inputs.clean(edge, ctx.record, given, manual=manual, using=ctx.using)
         if cleaned.problems:
             return Verdict(allowed=False, problems=tuple(cleaned.problems))

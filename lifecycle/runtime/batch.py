@@ -62,7 +62,8 @@ def fire_many(
     if not parts:
         return report
     definition = registry.of(lifecycle if lifecycle is not None else parts[0].model)
-    order = orders.take(definition, transition, actor=actor, input=input, manual=manual, reason=reason)
+    keyed = request_id is not None
+    order = orders.take(definition, transition, actor=actor, input=input, manual=manual, reason=reason, keyed=keyed)
     for part in parts:
         for pks in _chunks(part.pks, batch_size):
             keys = {pk: _own_key(request_id(pk)) for pk in pks} if request_id is not None else None
@@ -268,7 +269,7 @@ def _one_by_one(
     edits: Mapping[Any, expectations.Edits] = MappingProxyType({}),
 ) -> None:
     for pk in pks:
-        own = replace(order, request_id=keys[pk], request_hash=_hash(order)) if keys is not None else order
+        own = replace(order, request_id=keys[pk]) if keys is not None else order
         try:
             with transactions.atomic(using):
                 if skip_locked:
@@ -298,10 +299,6 @@ def _without_edits(
             report.refused.append(_refusal(record.pk, error))
         else:
             yield record
-
-
-def _hash(order: FiringOrder) -> str:
-    return requests.fingerprint(order.transition.name, order.actor, order.stored_input)
 
 
 def _own_key(request_id: str) -> str:

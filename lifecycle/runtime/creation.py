@@ -314,7 +314,7 @@ def _repeated(definition: Definition, request_id: str, actor: Actor, request_has
         return None
     if not lives.is_of_this_life(entry):
         raise requests.of_another_life(entry)
-    requests.must_be_repeat(entry, CREATE, actor, request_hash)
+    requests.must_be_repeat(entry, CREATE, actor, [request_hash])
     return Fired(record=records.read(definition, entry.record_id, using), entry=entry, replayed=True)
 
 

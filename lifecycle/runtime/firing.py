@@ -238,7 +238,7 @@ def repeated(order: FiringOrder, record: Any, using: str) -> Fired | None:
     if not lives.is_of_this_life(entry):
         raise requests.of_another_life(entry)
     if not order.request_id.startswith(requests.RESERVED):
-        requests.must_be_repeat(entry, order.transition.name, order.actor, order.request_hash)
+        requests.must_be_repeat(entry, order.transition.name, order.actor, order.request_hashes)
     return Fired(record=record, entry=entry, replayed=True)
 
 
@@ -304,7 +304,7 @@ def entry_of(order: FiringOrder, ctx: TransitionContext[Any], version: int) -> T
         target=ctx.target or "",
         version=version,
         stored_input=order.stored_input,
-        request_hash=order.request_hash,
+        request_hash=order.request_hashes[0] if order.request_hashes else "",
     )
 
 

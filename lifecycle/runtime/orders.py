@@ -29,7 +29,7 @@ class FiringOrder:
     input: Mapping[str, Any] = field(default_factory=dict)
     stored_input: Mapping[str, Any] = field(default_factory=dict)
     request_id: str | None = None
-    request_hash: str = ""
+    request_hashes: tuple[str, ...] = ()  # the one to keep, then those that a repeat may have as well
     expect_version: int | None = None
     expect_changed_before: dt.datetime | None = None
     stay_version: int | None = None
@@ -51,9 +51,10 @@ def take(
     manual: bool = False,
     reason: str = "",
     reserved: bool = False,
+    keyed: bool = False,
     follows_run: bool = False,
 ) -> FiringOrder:
-    """Turns a caller's arguments into an order.
+    """Turns a caller's arguments into an order; ``keyed``: request ids follow, one per record.
 
     Raises:
         TypeError: no actor, or arguments of a type that no data could have.
@@ -69,7 +70,7 @@ def take(
         requests.check(request_id)
     if expect_version is not None and (isinstance(expect_version, bool) or not isinstance(expect_version, int)):
         raise TypeError(f"expect_version: expected an int, got {expect_version!r}.")
-    given, stored = read_input(definition, edge, input)
+    given, plain, stored = read_input(definition, edge, input)
     return FiringOrder(
         definition=definition,
         transition=edge,
@@ -77,7 +78,7 @@ def take(
         input=given,
         stored_input=stored,
         request_id=request_id,
-        request_hash=requests.fingerprint(edge.name, who, stored) if request_id is not None else "",
+        request_hashes=requests.fingerprints(edge.name, who, plain, stored) if keyed or request_id is not None else (),
         expect_version=expect_version,
         expect_changed_before=expect_changed_before,
         stay_version=stay_version,
@@ -131,10 +132,10 @@ def not_manual_refusal(edge: CompiledTransition) -> Refusal:
 
 def read_input(
     definition: Definition, edge: CompiledTransition, input: Any
-) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """The input as guards get it, and as history stores it."""
+) -> tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]:
+    """The input as guards get it, as JSON, and as history stores it: JSON, secrets redacted."""
     if input is None or input == {}:
-        return {}, {}
+        return {}, {}, {}
     if not isinstance(input, Mapping):
         raise _wrong_input(definition, edge, "", "invalid", f"expected an object of named values, got {input!r:.80}.")
     try:
@@ -142,7 +143,7 @@ def read_input(
     except InvalidPayload as error:
         path = str(error.facts.get("path", "")).removeprefix("$").removeprefix(".")
         raise _wrong_input(definition, edge, path, "invalid_payload", error.message) from error
-    return dict(input), payloads.redacted(plain, edge.secrets) if edge.secrets else plain
+    return dict(input), plain, payloads.redacted(plain, edge.secrets) if edge.secrets else plain
 
 
 def checked_reason(reason: Any) -> str:

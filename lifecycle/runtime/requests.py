@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
+
+from django.conf import settings
+from django.utils.crypto import salted_hmac
 
 from lifecycle import payloads
 from lifecycle.actors import Actor
@@ -13,6 +16,8 @@ from lifecycle.refusals import InputProblem
 
 RESERVED = "$"
 MAX_LENGTH = 200
+_SALT = "lifecycle.runtime.requests"
+_DIGITS = 32
 
 
 def check(request_id: Any) -> None:
@@ -34,11 +39,27 @@ def check(request_id: Any) -> None:
 
 
 def fingerprint(transition: str, actor: Actor, input: Mapping[str, Any]) -> str:
-    """What a repeat must agree in: the transition, who, and the input (secrets already redacted)."""
+    """What a repeat must agree in: the transition, who, and the input."""
     return payloads.digest(transition, actor.kind, actor.id, input)
 
 
-def must_be_repeat(entry: TransitionLog, transition: str, actor: Actor, request_hash: str) -> None:
+def fingerprints(transition: str, actor: Actor, input: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[str, ...]:
+    """The same for an input that may hold secrets: the one to keep, then those that were kept under earlier keys.
+
+    Secrets are part of what a repeat must agree in, but nobody who reads the table may try values against it: their
+    fingerprint is keyed with ``SECRET_KEY``, and looked for under ``SECRET_KEY_FALLBACKS`` too.
+
+    Args:
+        stored: the input as the history keeps it, secrets redacted.
+    """
+    if input == stored:
+        return (fingerprint(transition, actor, stored),)
+    text = fingerprint(transition, actor, input)
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    return tuple(salted_hmac(_SALT, text, secret=key, algorithm="sha256").hexdigest()[:_DIGITS] for key in keys)
+
+
+def must_be_repeat(entry: TransitionLog, transition: str, actor: Actor, request_hashes: Collection[str]) -> None:
     """Lets a true repeat pass.
 
     Raises:
@@ -49,7 +70,7 @@ def must_be_repeat(entry: TransitionLog, transition: str, actor: Actor, request_
         differs = f"the transition '{entry.transition}', not '{transition}'"
     elif (entry.actor_kind, entry.actor_id) != (actor.kind, actor.id):
         differs = "another actor"
-    elif entry.request_hash != request_hash:
+    elif entry.request_hash not in request_hashes:
         differs = "another input"
     if differs:
         raise RequestReused(

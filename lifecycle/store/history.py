@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db.models import OuterRef
+from django.db.models import OuterRef, QuerySet
 
 from lifecycle.models import CREATE, TransitionLog
 from lifecycle.models.history import life_begins
@@ -26,16 +26,19 @@ def find_request(lifecycle: str, record_id: str, request_id: str, using: str) ->
     """The entry a request id was spent on for this record, and when its ``life`` began. Ask under the record's lock."""
     entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, record_id=record_id, request_id=request_id)
     life = life_begins(lifecycle, record_id, using)
-    found: TransitionLog | None = entries.annotate(life=life).order_by().first()
-    return found
+    return _spent_on(entries.annotate(life=life), request_id)
 
 
 def find_creation(lifecycle: str, request_id: str, using: str) -> TransitionLog | None:
     """The entry of the record that a request id created, and when its key's ``life`` began."""
     entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, request_id=request_id, transition=CREATE)
     life = life_begins(lifecycle, OuterRef("record_id"), using)
-    found: TransitionLog | None = entries.annotate(life=life).order_by().first()
-    return found
+    return _spent_on(entries.annotate(life=life), request_id)
+
+
+def _spent_on(entries: QuerySet[TransitionLog], request_id: str) -> TransitionLog | None:
+    # Whatever the database's collation takes for the same text: a request id is meant to the letter.
+    return next((entry for entry in entries.order_by() if entry.request_id == request_id), None)
 
 
 def latest(lifecycle: str, record_id: str, using: str) -> TransitionLog | None:

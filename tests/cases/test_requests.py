@@ -12,7 +12,7 @@ from django.db import connection
 from lifecycle import SYSTEM
 from lifecycle.exceptions import RequestReused
 from lifecycle.models import TransitionLog
-from lifecycle.runtime import create
+from lifecycle.runtime import create, fire, fire_many, requests
 from orders.models import Order
 from tests.cases.models.folders import Folder
 from tests.cases.models.requests import Serial, Sheet
@@ -126,3 +126,69 @@ def test_a_default_of_the_database_is_the_same_words_for_the_same(django_assert_
 
     assert create(Sheet(**FIRST), actor=SYSTEM, request_id="k").pk == first.pk
     assert (first.stamp is not None, Sheet.objects.count()) == (True, 1)
+
+
+ALIKE = [("AbC", "aBc"), ("k", "k "), ("café", "cafe"), ("straße", "strasse"), ("k", "\u212a")]
+
+
+@pytest.mark.row("E3")
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_request_ids_that_only_look_alike_are_two_requests(one: str, other: str) -> None:
+    """Whatever the database's collation takes for the same text."""
+    first = create(Serial(number="S1"), actor=SYSTEM, request_id=one)
+    second = create(Serial(number="S2"), actor=SYSTEM, request_id=other)
+
+    assert (first.number, second.number) == ("S1", "S2")
+    assert create(Serial(number="S2"), actor=SYSTEM, request_id=other).pk == second.pk
+
+    assert not fire(first, "renew", actor=SYSTEM, request_id="!" + one).replayed
+    assert not fire(first, "renew", actor=SYSTEM, request_id="!" + other).replayed
+    assert fire(first, "renew", actor=SYSTEM, request_id="!" + one).replayed
+
+
+@pytest.mark.row("E3")
+@pytest.mark.skipif(connection.vendor != "mysql", reason="the others compare exactly by themselves")
+def test_every_key_of_ours_has_a_binary_collation() -> None:
+    from importlib import import_module
+
+    keys = import_module("lifecycle.migrations.0005_exact_keys_for_mysql").KEYS
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_name, column_name, collation_name FROM information_schema.columns "
+            "WHERE table_schema = DATABASE() AND table_name LIKE 'lifecycle%%'"
+        )
+        found = {(table, column): collation for table, column, collation in cursor.fetchall()}
+
+    for model, columns in keys.items():
+        assert {found[f"lifecycle_{model}", column] for column in columns} == {"utf8mb4_bin"}
+    without_padding = {"utf8mb4_nopad_bin", "utf8mb4_0900_bin"}
+    assert found["lifecycle_transitionlog", "request_id"] in without_padding
+    assert found["lifecycle_transitionlog", "creation_request_id"] in without_padding
+
+
+@pytest.mark.row("E4")
+@pytest.mark.parametrize("many", [False, True])
+def test_secrets_tell_one_request_from_another_though_they_are_not_kept(many: bool, settings: Any) -> None:
+    serial = create(Serial(number="S1"), actor=SYSTEM)
+
+    def renew(iban: str) -> Any:
+        if not many:
+            return fire(serial, "renew", actor=SYSTEM, input={"iban": iban}, request_id="k").replayed
+        report = fire_many([serial], "renew", actor=SYSTEM, input={"iban": iban}, request_id=lambda pk: "k")
+        return report.fired[0].replayed if report.fired else type(report.refused[0].error)
+
+    assert renew("DE99") is False
+    if many:
+        assert renew("FR11") is RequestReused
+    else:
+        with pytest.raises(RequestReused, match="another input"):
+            renew("FR11")
+    assert (renew("DE99"), serial.iban) == (True, "DE99")
+
+    kept = TransitionLog.objects.get(request_id="k")
+    assert "DE99" not in str(kept.input)
+    assert kept.request_hash != requests.fingerprint("renew", SYSTEM, {"iban": "DE99"})
+
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "a new one"
+    assert renew("DE99") is True

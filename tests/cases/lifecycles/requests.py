@@ -23,4 +23,5 @@ class SerialLifecycle(Lifecycle[Serial]):
         initial = Status.NEW
         final = [Status.DONE]
 
+    renew = Transition(Status.NEW, Status.NEW, accept=["iban"], secrets=["iban"])
     finish = Transition(Status.NEW, Status.DONE)

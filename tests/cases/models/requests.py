@@ -50,4 +50,5 @@ class Serial(LifecycleModel):
     """A record whose own unique value is met before the request's key."""
 
     number = models.CharField(max_length=10, unique=True)
+    iban = models.CharField(max_length=34, blank=True, default="")
     status = StateField(Status)
