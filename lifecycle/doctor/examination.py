@@ -9,7 +9,7 @@ from django.db import connections, router, transaction
 
 from lifecycle import registry
 from lifecycle.definition.compiled import Definition
-from lifecycle.doctor import broker, database, guard, indexes, parameters, records, ticking, work
+from lifecycle.doctor import broker, database, guard, indexes, parameters, records, ticking, ways_on, work
 from lifecycle.doctor.finding import ERROR, Finding
 from lifecycle.doctor.limits import Limits
 from lifecycle.doctor.patient import Patient
@@ -34,6 +34,7 @@ FAULTS: dict[str, Fault] = {
     "unknown_effects": work.unknown_effects,
     "abandoned_follow_ups": work.abandoned_follow_ups,
     "blocked_follow_ups": work.blocked_follow_ups,
+    "stranded": ways_on.stranded,
     "unknown_states": records.strange_states,
     "deprecated_states": records.deprecated_states,
     "drift": records.drifted,

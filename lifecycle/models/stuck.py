@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Exists, Min, OuterRef, Q
 
 from lifecycle.definition.compiled import Definition
 from lifecycle.models.due import Literal
 from lifecycle.models.effect_run import EffectRun, FollowUp, RunStatus
+from lifecycle.models.record_ids import outer_record_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,30 @@ def in_state(definition: Definition, state: str, using: str) -> Any:
     """The records in one state, by their keys."""
     rows = definition.model._base_manager.using(using).filter(**{definition.state_field: state})
     return rows.order_by("pk")
+
+
+def left_alone(definition: Definition, state: str, effects: Collection[str], using: str) -> Any:
+    """The records in a state whose way on, a run of one of these effects, was cancelled or failed in this very stay.
+
+    Nothing else of these effects is under way for them. Runs that are dead, or whose follow-up was given up, are
+    findings of their own.
+    """
+    rows = definition.model._base_manager.using(using).filter(**{definition.state_field: state})
+    of_stay = EffectRun.objects.using(using).filter(
+        Q(stay_version__isnull=True) | Q(stay_version=OuterRef(definition.version_field)),
+        lifecycle=definition.name,
+        record_id=outer_record_id(definition.model, using),
+        effect__in=list(effects),
+    )
+    over = of_stay.filter(
+        status__in=[RunStatus.CANCELLED, RunStatus.FAILED],
+        follow_up=FollowUp.NONE,
+        finished_at__gte=OuterRef(definition.changed_at_field),
+    )
+    under_way = of_stay.filter(
+        Q(status__in=[RunStatus.QUEUED, RunStatus.RUNNING]) | Q(follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED])
+    )
+    return rows.filter(Exists(over), ~Exists(under_way)).order_by("pk")
 
 
 def finished(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 
-from lifecycle import SYSTEM, clock
+from lifecycle import SYSTEM, Permanent, clock, registry
+from lifecycle.definition.compiled import CompiledTimeout
+from lifecycle.doctor import examine, ways_on
 from lifecycle.exceptions import LifecycleError
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, OperatorAction, Tick, TriggerHold
-from lifecycle.operations import retry_run
+from lifecycle.operations import cancel_run, retry_run
 from lifecycle.runtime import create, fire, fire_many
 from lifecycle.store import pruning, ticks, timing
 from lifecycle.store.pruning import Retention
@@ -26,6 +29,8 @@ from lifecycle.testing import Kit, travel
 from tests.cases.misbehaving import behaving, raises
 from tests.cases.models.folders import Folder
 from tests.cases.models.passing_time import Loan
+from tests.desk.lifecycles import behaviours
+from tests.desk.models import Parcel
 from tests.execution.rows import USING, queue_runs
 
 pytestmark = pytest.mark.django_db
@@ -303,3 +308,101 @@ def test_a_deadline_fires_once_for_each_value_of_its_date_as_the_reference_says(
     reference = (Path(__file__).parents[2] / "docs/reference/transitions-and-options.md").read_text()
     assert "once for each value of its date" in reference
     assert "`already_done`" in reference
+
+
+def parcel_being_labelled() -> Parcel:
+    parcel = create(Parcel(), actor=SYSTEM)
+    fire(parcel, "send", actor=SYSTEM)
+    return parcel
+
+
+def without_people(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """No way out of any state is people's any more."""
+    definition = registry.get(name)
+    ways = {key: way for key, way in definition.transitions.items() if not way.manual}
+    changed = replace(definition, transitions=ways)
+    monkeypatch.setattr(registry, "_definitions", {**registry._definitions, name: changed})
+
+
+@pytest.mark.row("H7")
+@pytest.mark.parametrize(("people", "severity"), [(True, "warning"), (False, "error")])
+def test_a_record_whose_only_way_on_was_cancelled_is_found_until_it_is_retried(
+    people: bool, severity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parcel, under_way = parcel_being_labelled(), parcel_being_labelled()
+    if not people:
+        without_people(monkeypatch, "parcels")
+    run = EffectRun.objects.get(record_id=str(parcel.pk))
+    assert examine(only=["stranded"]) == []
+
+    cancel_run(run, actor=SYSTEM, reason="by mistake")
+
+    [finding] = examine(only=["stranded"])
+    assert (finding.severity, finding.lifecycle, finding.count) == (severity, "parcels", 1)
+    assert finding.examples == (str(parcel.pk),)
+    assert "'labelling'" in finding.sentence
+    assert "'print_label'" in finding.sentence
+    assert ("take_back" in finding.sentence) is people
+    assert "--effect print_label" in finding.remedy
+
+    retry_run(run, actor=SYSTEM)
+    assert examine(only=["stranded"]) == []
+    drain()
+    under_way.refresh_from_db()
+    assert under_way.status == "sent"
+
+
+@pytest.mark.row("H7")
+def test_what_was_cancelled_in_an_earlier_stay_strands_nobody() -> None:
+    parcel = parcel_being_labelled()
+    cancel_run(EffectRun.objects.get(), actor=SYSTEM, reason="by mistake")
+    assert len(examine(only=["stranded"])) == 1
+    fire(parcel, "label_failed", actor=SYSTEM)
+    assert examine(only=["stranded"]) == []
+    fire(parcel, "send", actor=SYSTEM)
+    EffectRun.objects.filter(status="queued").delete()  # this stay's own run would hide the other
+
+    assert examine(only=["stranded"]) == []
+
+
+@pytest.mark.row("H7")
+def test_an_effect_that_failed_with_no_transition_to_follow_strands_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    parcels = registry.get("parcels")
+    effects = {**parcels.effects, "print_label": replace(parcels.effects["print_label"], on_failure=None, on_dead=None)}
+    changed = replace(parcels, effects=effects)
+    ways = {key: way for key, way in changed.transitions.items() if key not in ("label_failed", "label_lost")}
+    changed = replace(changed, transitions=ways)
+    monkeypatch.setattr(registry, "_definitions", {**registry._definitions, "parcels": changed})
+
+    def fails(ctx: Any) -> None:
+        raise Permanent("no such address")
+
+    behaviours["print_label"] = fails
+    parcel_being_labelled()
+    drain()
+
+    assert [finding.id for finding in examine() if finding.id == "stranded"] == ["stranded"]
+
+
+@pytest.mark.row("H7")
+@pytest.mark.parametrize("way", ["a timeout", "a transition of the project's code", "no effect"])
+def test_a_state_with_another_way_on_waits_for_no_effect_alone(way: str) -> None:
+    parcels = registry.get("parcels")
+    labelled = parcels.transitions["labelled"]
+    states = {
+        "a timeout": replace(
+            parcels,
+            timeouts={
+                "late": CompiledTimeout(
+                    name="late", transition="label_failed", when=("labelling",), after=lambda parameters: DAY
+                )
+            },
+        ),
+        "a transition of the project's code": replace(
+            parcels, transitions={**parcels.transitions, "scanned": replace(labelled, name="scanned")}
+        ),
+        "no effect": replace(parcels, effects={}),
+    }
+    assert ways_on.awaited(parcels, "labelling") == ["print_label"]
+    assert ways_on.awaited(states[way], "labelling") == []
+    assert ways_on.awaited(parcels, "packed") == []
