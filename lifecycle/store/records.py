@@ -90,7 +90,7 @@ def lock_many(
 def _lock(
     definition: Definition, pks: Sequence[Any], using: str, *, skip_locked: bool
 ) -> tuple[list[Any], dt.datetime]:
-    rows = definition.model._base_manager.using(using)
+    rows = _rows_to_lock(definition, using)
     features = connections[using].features
     if features.has_select_for_update:
         of = _lock_path(definition.model) if features.has_select_for_update_of else ()
@@ -109,9 +109,24 @@ def _lock(
     return found, moments[0]
 
 
+def _rows_to_lock(definition: Definition, using: str) -> models.QuerySet[Any]:
+    """The rows that the model's base manager shows, each with its own columns only.
+
+    What a base manager joins may be NULL and what it counts is no row: the database locks neither.
+    """
+    rows: Any = definition.model._base_manager.using(using)
+    query = rows.query
+    if query.is_sliced or query.combinator or query.distinct or query.annotations or query.extra:
+        return models.QuerySet(definition.model, using=using).filter(pk__in=rows.values("pk"))
+    if query.select_related or query.deferred_loading[0]:
+        rows = rows.select_related(None).defer(None)
+    found: models.QuerySet[Any] = rows
+    return found
+
+
 @cache
 def _lock_path(model: Any) -> tuple[str, ...]:
-    """What FOR UPDATE names: nothing for one table; the row of every table for multi-table inheritance."""
+    """What FOR UPDATE names: the model's own row; the row of every table for multi-table inheritance."""
     links, current = [], model
     while current._meta.parents:
         parent, link = next(iter(current._meta.parents.items()))
@@ -120,7 +135,7 @@ def _lock_path(model: Any) -> tuple[str, ...]:
             continue
         links.append(link.name)
         current = parent
-    return ("self", *("__".join(links[: i + 1]) for i in range(len(links)))) if links else ()
+    return ("self", *("__".join(links[: i + 1]) for i in range(len(links))))
 
 
 def exists(definition: Definition, pk: Any, using: str) -> bool:
@@ -160,10 +175,11 @@ def move(
     rows = _rows_to_move(definition, using).filter(
         pk=record.pk, **{definition.state_field: state, definition.version_field: version}
     )
-    written = {**_touched(definition.model, now), **changes}
+    written = {**_touched(record, now), **changes}
     if rows.update(**written, **_owned(definition, target, now, version + 1)) == 0:
         raise conflict(definition, record)
     settle(definition, record, written, target, now, version + 1)
+    _read_back([(record, written)], using)
 
 
 def renumber(definition: Definition, record: Any, version: int, using: str) -> None:
@@ -217,7 +233,7 @@ def move_many(
             state_field,
         )
     changed_at = writes.Write(now, model._meta.get_field(definition.changed_at_field))
-    touched = _touched(model, now)
+    touched = _touched(moves[0][0], now)
     updated = (
         _rows_to_move(definition, using)
         .filter(pk__in=pks)
@@ -238,24 +254,45 @@ def move_many(
         )
     for record, changes, target in moves:
         settle(definition, record, {**touched, **changes}, target, now, version_of(definition, record) + 1)
+    _read_back([(record, changes) for record, changes, _ in moves], using)
 
 
 def settle(
     definition: Definition, record: Any, changes: Mapping[str, Any], target: str, now: dt.datetime, version: int
 ) -> None:
-    """Brings an instance in line with the row as it was just written."""
-    computed = []
+    """Brings an instance in line with the row as it was just written, but for what only the database knows."""
     for name, value in changes.items():
-        if hasattr(value, "resolve_expression"):
-            computed.append(name)
-        else:
+        if not hasattr(value, "resolve_expression"):
             setattr(record, name, value)
     record.__dict__.update(
         {definition.state_field: target, definition.changed_at_field: now, definition.version_field: version}
     )
-    if computed:
-        record.refresh_from_db(fields=computed, using=record._state.db)
     writes.note_loaded(record, values(record))
+
+
+def _read_back(moved: Sequence[tuple[Any, Mapping[str, Any]]], using: str) -> None:
+    """Gives instances what the database worked out: generated columns and expressions; one statement, if any."""
+    model = type(moved[0][0])
+    names = set(_generated(model))
+    for _, changes in moved:
+        names |= {
+            model._meta.get_field(name).attname
+            for name, value in changes.items()
+            if hasattr(value, "resolve_expression")
+        }
+    if not names:
+        return
+    rows = models.QuerySet(model, using=using).filter(pk__in=[record.pk for record, _ in moved])
+    held = {row.pop("pk"): row for row in rows.values("pk", *sorted(names))}
+    for record, _ in moved:
+        for name, value in held.get(record.pk, {}).items():
+            setattr(record, name, value)
+        writes.note_loaded(record, values(record))
+
+
+@cache
+def _generated(model: Any) -> tuple[str, ...]:
+    return tuple(field.attname for field in model._meta.concrete_fields if field.generated)
 
 
 def align(definition: Definition, stale: Any, fresh: Any) -> None:
@@ -314,7 +351,8 @@ def conflict(definition: Definition, record: Any) -> Conflict:
 
 
 def _rows_to_move(definition: Definition, using: str) -> Any:
-    return definition.model._base_manager.using(using)
+    # Locked already, hence found already: what the base manager leaves out or joins is not asked again.
+    return models.QuerySet(definition.model, using=using)
 
 
 def _owned(definition: Definition, target: str, now: dt.datetime, version: int) -> dict[str, Any]:
@@ -324,17 +362,17 @@ def _owned(definition: Definition, target: str, now: dt.datetime, version: int) 
 
 
 @cache
-def _auto_now(model: Any) -> tuple[tuple[str, bool], ...]:
+def _auto_now(model: Any) -> tuple[Any, ...]:
     # update() does not touch auto_now columns; a transition is a change of the row like any save.
-    return tuple(
-        (field.attname, isinstance(field, models.DateTimeField))
-        for field in model._meta.concrete_fields
-        if getattr(field, "auto_now", False)
-    )
+    return tuple(field for field in model._meta.concrete_fields if getattr(field, "auto_now", False))
 
 
-def _touched(model: Any, now: dt.datetime) -> dict[str, Any]:
-    return {name: now if is_datetime else now.date() for name, is_datetime in _auto_now(model)}
+def _touched(record: Any, now: dt.datetime) -> dict[str, Any]:
+    """What saving the record would put into its auto_now columns: a moment of ours, else what the field says."""
+    return {
+        field.attname: now if type(field).pre_save is models.DateTimeField.pre_save else field.pre_save(record, False)
+        for field in _auto_now(type(record))
+    }
 
 
 def values(record: Any) -> dict[str, Any]:

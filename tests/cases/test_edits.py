@@ -10,8 +10,10 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 
 from lifecycle import SYSTEM
-from lifecycle.exceptions import UnsavedEdits
+from lifecycle.exceptions import RecordNotFound, UnsavedEdits
 from lifecycle.runtime import create, fire, fire_many
+from tests.cases.lifecycles import edits as lifecycles
+from tests.cases.models.edits import Computed, Counted, Joined
 from tests.cases.models.folders import Folder
 
 pytestmark = pytest.mark.django_db
@@ -128,3 +130,79 @@ def test_values_that_only_python_can_copy_are_kept_apart_too() -> None:
     value.append("later")
 
     assert kept.value() == [dt.datetime(2026, 1, 1, tzinfo=dt.UTC), {1, 2}]
+
+
+@pytest.mark.row("F5")
+@pytest.mark.parametrize("many", [False, True])
+def test_generated_columns_are_the_rows_for_hooks_and_callers(many: bool) -> None:
+    record = create(Computed(title="a"), actor=SYSTEM)
+    assert (record.loud, record.shown) == ("A", "new!")
+    lifecycles.seen.clear()
+
+    if many:
+        fire_many([record], "finish", actor=SYSTEM, input={"title": "b"})
+    else:
+        fire(record, "finish", actor=SYSTEM, input={"title": "b"})
+
+    assert (record.loud, record.shown) == ("B", "done!")
+    assert lifecycles.seen == [("B", "done!")]
+    if many:
+        fire_many([record], "again", actor=SYSTEM)
+    else:
+        fire(record, "again", actor=SYSTEM)
+    assert record.shown == "new!"
+
+
+@pytest.mark.row("F6")
+@pytest.mark.parametrize("many", [False, True])
+def test_automatic_dates_and_times_are_those_that_saving_would_write(many: bool) -> None:
+    record = create(Computed(title="a"), actor=SYSTEM)
+    before = Computed.objects.get()
+
+    for transition in ("finish", "again"):
+        if many:
+            assert len(fire_many([record], transition, actor=SYSTEM).fired) == 1
+        else:
+            fire(record, transition, actor=SYSTEM)
+
+    after = Computed.objects.get()
+    assert after.time != before.time
+    assert after.moment == after.status_changed_at
+    assert (record.day, record.time, record.moment) == (after.day, after.time, after.moment)
+
+
+@pytest.mark.row("F6")
+def test_an_automatic_date_is_the_fields_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = create(Computed(title="a"), actor=SYSTEM)
+    field = Computed._meta.get_field("day")
+    elsewhere = dt.date(2001, 2, 3)  # as in a zone where it is another day
+    monkeypatch.setattr(type(field), "pre_save", lambda self, instance, add: elsewhere)
+
+    fire(record, "finish", actor=SYSTEM)
+
+    assert record.day == Computed.objects.get().day == elsewhere
+
+
+@pytest.mark.row("F7")
+@pytest.mark.parametrize("model", [Joined, Counted])
+@pytest.mark.parametrize("many", [False, True])
+def test_a_base_manager_that_joins_or_counts_keeps_no_row_from_its_lock(model: Any, many: bool) -> None:
+    record = create(model(), actor=SYSTEM)
+
+    if many:
+        assert len(fire_many([record], "finish", actor=SYSTEM).fired) == 1
+    else:
+        fire(record, "finish", actor=SYSTEM)
+
+    assert model.objects.get().status == record.status == "done"
+
+
+@pytest.mark.row("F7")
+def test_what_a_base_manager_hides_stays_hidden() -> None:
+    record = create(Counted(), actor=SYSTEM)
+    Counted.everything.update(title="hidden")
+    record.title = "hidden"
+
+    with pytest.raises(RecordNotFound):
+        fire(record, "finish", actor=SYSTEM)
+    assert len(fire_many([record], "finish", actor=SYSTEM).refused) == 1
