@@ -18,6 +18,7 @@ from lifecycle.exceptions import InvalidSettings
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.suggest import did_you_mean
 
+_READ_COMMITTED = 2  # as the drivers of PostgreSQL count
 SHORTEST_SQLITE_TIMEOUT = 5  # seconds; Django's and Python's default
 
 
@@ -132,6 +133,22 @@ def times_are_kept_in_utc(app_configs: Sequence[Any] | None, **kwargs: Any) -> l
         )
         for alias, connection in _of("sqlite", "mysql")
         if (zone := connection.settings_dict.get("TIME_ZONE")) not in (None, "UTC")
+    ]
+
+
+@register(TAG)
+def postgresql_reads_what_is_committed(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports PostgreSQL where two transitions of one record fail instead of waiting for each other."""
+    return [
+        Caution(
+            f"DATABASES['{alias}'] runs at isolation level {level}: transitions of one record at once fail instead of "
+            "waiting, are tried again, and end as Conflict.",
+            hint="Leave DATABASES[…]['OPTIONS']['isolation_level'] out (READ COMMITTED), unless other code needs it.",
+            obj=f"DATABASES['{alias}']",
+            id="lifecycle.W122",
+        )
+        for alias, connection in _of("postgresql")
+        if (level := _options(connection).get("isolation_level")) is not None and int(level) > _READ_COMMITTED
     ]
 
 

@@ -71,7 +71,7 @@ MEANINGS: Final = {
     "lifecycle.E122": "USE_TZ is False, or a database that keeps local times.",
     "lifecycle.W120": "SQLite without WAL.",
     "lifecycle.W121": "SQLite with a timeout shorter than 5 seconds.",
-    "lifecycle.W122": "MySQL or MariaDB with another isolation level than READ COMMITTED.",
+    "lifecycle.W122": "PostgreSQL, MySQL or MariaDB with a higher isolation level than READ COMMITTED.",
     "lifecycle.W125": "DATABASE_GUARD is on and a state column is not guarded by it.",
     "lifecycle.W126": "Workers would serve a read replica.",
     "lifecycle.W127": "Tenants have schemas of their own, and a worker serves one schema.",

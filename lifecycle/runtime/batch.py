@@ -17,7 +17,7 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import Record, TransitionContext
 from lifecycle.definition.transitions import Transition
 from lifecycle.dispatch import after_commit
-from lifecycle.exceptions import LifecycleError, Refused
+from lifecycle.exceptions import Conflict, LifecycleError, Refused
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import announcements, expectations, firing, orders, requests, retrying, writing
 from lifecycle.runtime.orders import FiringOrder
@@ -147,7 +147,17 @@ def _fire_batch(
             for instance in instances.get(fired.record.pk, ()):
                 records.align(order.definition, instance, fired.record)
 
-    retrying.in_own_transaction(work, using, settle=settle)
+    lost = Conflict(
+        f"Others changed records among these {len(pks)} at each try meanwhile; nothing of this batch was fired.",
+        lifecycle=order.definition.name,
+        transition=order.transition.name,
+    )
+    try:
+        retrying.in_own_transaction(work, using, settle=settle, lost=None if skip_locked else lambda: lost)
+    except Conflict as error:
+        if error is not lost:  # out of a callback after the commit
+            raise
+        report.refused.extend(_refusal(pk, error) for pk in pks)
 
 
 def _in_transaction(

@@ -15,7 +15,7 @@ from lifecycle.actors import Actor, as_actor
 from lifecycle.conf import options
 from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import TransitionContext
-from lifecycle.exceptions import InvalidInput, InvalidPayload, NotAnInitialState, Refused, RequestReused
+from lifecycle.exceptions import Conflict, InvalidInput, InvalidPayload, NotAnInitialState, Refused, RequestReused
 from lifecycle.models import CREATE, TransitionLog
 from lifecycle.refusals import InputProblem
 from lifecycle.runtime import announcements, evaluator, firing, frames, inputs, orders, requests, retrying, writing
@@ -116,7 +116,9 @@ def begin(
     committed: list[Fired] = []
 
     def attempt() -> Fired:
-        return retrying.in_own_transaction(work, alias, settle=committed.append, undo=lambda: _restore(record, was))
+        return retrying.in_own_transaction(
+            work, alias, settle=committed.append, undo=lambda: _restore(record, was), lost=lambda: _lost(definition)
+        )
 
     try:
         found = earlier()
@@ -141,6 +143,14 @@ def begin(
         if isinstance(error, Refused):
             announcements.refused(definition, CREATE, "", who, error)
         raise
+
+
+def _lost(definition: Definition) -> Conflict:
+    return Conflict(
+        f"This {definition.model._meta.verbose_name} was not created: others wrote beside it at each try. Try again.",
+        lifecycle=definition.name,
+        transition=CREATE,
+    )
 
 
 def _earlier_after(error: Exception, earlier: Callable[[], Fired | None]) -> Fired | None:

@@ -104,7 +104,9 @@ def _fire(order: FiringOrder, record: Any, edits: expectations.Edits) -> Fired:
 
     with tracing.transition(order.definition.name, order.transition.name, records.text_id(record)):
         try:
-            return retrying.in_own_transaction(work, using, settle=settle)
+            return retrying.in_own_transaction(
+                work, using, settle=settle, lost=lambda: records.conflict(order.definition, record)
+            )
         except IntegrityError as error:
             raise expectations.explained(error, order.definition, record.pk, using) from error
 

@@ -17,6 +17,7 @@ TRIES = 3
 # PostgreSQL: serialization failure, deadlock. MySQL, MariaDB: deadlock, lock wait timeout.
 _STATES = {"40001", "40P01"}
 _NUMBERS = {1213, 1205, 1020}
+_OTHERS_WON = _NUMBERS - {1205}  # after a wait that timed out nobody has written anything yet
 
 
 def lost_a_race(error: BaseException) -> bool:
@@ -29,6 +30,14 @@ def lost_a_race(error: BaseException) -> bool:
     return isinstance(error, OperationalError) and "database is locked" in str(error)
 
 
+def others_won(error: BaseException) -> bool:
+    """Whether what was read under this transaction was changed by others, as its isolation or a deadlock says."""
+    cause = error.__cause__
+    if getattr(cause, "sqlstate", None) in _STATES:
+        return True
+    return cause is not None and bool(cause.args) and cause.args[0] in _OTHERS_WON
+
+
 def in_own_transaction(
     work: Callable[[], T],
     using: str,
@@ -36,6 +45,7 @@ def in_own_transaction(
     settle: Callable[[T], object] | None = None,
     undo: Callable[[], object] | None = None,
     again: Callable[[BaseException], bool] = lost_a_race,
+    lost: Callable[[], Exception] | None = None,
 ) -> T:
     """Does the work in a transaction; up to three times when the database chose it as a deadlock's victim.
 
@@ -49,6 +59,7 @@ def in_own_transaction(
         settle: called with the answer once it stands, also when a callback then fails.
         undo: called after each try of which nothing stands.
         again: which errors of the database are worth another try.
+        lost: makes the error to raise when others won at every try; without it, that of the database.
 
     Raises:
         TransactionBroken: the work ended as if all were well, but cannot be committed.
@@ -65,7 +76,11 @@ def in_own_transaction(
                 raise
             if undo is not None:
                 undo()
-            if attempt == tries or not isinstance(error, DatabaseError) or not again(error):
+            if not isinstance(error, DatabaseError) or not again(error):
+                raise
+            if attempt == tries:
+                if lost is not None and tries > 1 and others_won(error):
+                    raise lost() from error
                 raise
             time.sleep(random.uniform(0.005, 0.03) * attempt)  # noqa: S311 jitter, no secret
         else:

@@ -10,9 +10,9 @@ import pytest
 from django.db import connection
 
 from lifecycle import SYSTEM
-from lifecycle.exceptions import RequestReused
+from lifecycle.exceptions import Conflict, RequestReused
 from lifecycle.models import TransitionLog
-from lifecycle.runtime import create, fire, fire_many, requests
+from lifecycle.runtime import Fired, create, fire, fire_many, requests
 from orders.models import Order
 from tests.cases.models.folders import Folder
 from tests.cases.models.requests import Serial, Sheet
@@ -192,3 +192,42 @@ def test_secrets_tell_one_request_from_another_though_they_are_not_kept(many: bo
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "a new one"
     assert renew("DE99") is True
+
+
+@pytest.mark.row("E5")
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("level", ["REPEATABLE_READ", "SERIALIZABLE"])
+def test_at_a_higher_isolation_level_whoever_loses_is_told_of_a_conflict(level: str) -> None:
+    from psycopg import IsolationLevel
+
+    serial = create(Serial(number="S1"), actor=SYSTEM)
+    barrier, answers = threading.Barrier(6), []
+
+    def send(number: int) -> None:
+        options = {**connection.settings_dict.get("OPTIONS", {}), "isolation_level": IsolationLevel[level]}
+        connection.settings_dict = {**connection.settings_dict, "OPTIONS": options}
+        try:
+            mine = Serial.objects.get(pk=serial.pk)
+            barrier.wait(10)
+            for step in range(5):
+                if number % 2:
+                    answers.append(fire(mine, "renew", actor=SYSTEM, input={"iban": f"{number}.{step}"}))
+                else:
+                    report = fire_many([mine], "renew", actor=SYSTEM, input={"iban": f"{number}.{step}"})
+                    answers.extend([*report.fired, *(one.error for one in report.refused)])
+        except Exception as error:  # noqa: BLE001 looked at below
+            answers.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    fired = [one for one in answers if isinstance(one, Fired)]
+    assert {type(one) for one in answers} <= {Fired, Conflict}
+    assert fired
+    assert Serial.objects.get().lifecycle.version == 1 + len(fired)

@@ -82,6 +82,12 @@ def test_mysql_at_another_isolation_level(database: Any) -> None:
 
 def test_postgresql_needs_nothing(database: Any) -> None:
     assert database("postgresql") == []
+    assert database("postgresql", isolation_level=2) == []
+
+
+def test_postgresql_at_another_isolation_level(database: Any) -> None:
+    [(code, said)] = database("postgresql", isolation_level=4)
+    assert (code, "isolation level 4" in said) == ("lifecycle.W122", True)
 
 
 class Astray:
