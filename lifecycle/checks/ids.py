@@ -43,6 +43,7 @@ MEANINGS: Final = {
     "lifecycle.E035": "An effect's follow-up is an unknown transition.",
     "lifecycle.E036": "An effect's follow-up cannot start where the record will be.",
     "lifecycle.E037": "No transition, state or reminder owes an effect.",
+    "lifecycle.E038": "An effect is to be called during its stay only, but is bound to none.",
     "lifecycle.E040": "A timeout or deadline fires an unknown transition.",
     "lifecycle.E041": "A trigger waits in an unknown state, or in none.",
     "lifecycle.E042": "A timeout or deadline waits where its transition cannot start.",

@@ -100,6 +100,7 @@ class CompiledEffect:
     on_dead: str | None = None
     atomic: bool = False
     stay_bound: bool | None = None
+    only_during_stay: bool = False
     delay: dt.timedelta = dt.timedelta(0)
     marks_entry: bool = False
 

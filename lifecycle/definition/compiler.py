@@ -255,7 +255,8 @@ class _Compiler:
             on_failure=follow_ups["on_failure"],
             on_dead=follow_ups["on_dead"] if "on_dead" in read else follow_ups["on_failure"],
             atomic=read.get("atomic", False),
-            stay_bound=read.get("stay_bound"),
+            stay_bound=read.get("stay_bound", True if read.get("only_during_stay") else None),
+            only_during_stay=read.get("only_during_stay", False),
             delay=read.get("delay", dt.timedelta(0)),
         )
 

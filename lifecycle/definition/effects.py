@@ -25,6 +25,7 @@ OPTIONS = (
     "on_dead",
     "atomic",
     "stay_bound",
+    "only_during_stay",
     "delay",
 )
 
@@ -133,6 +134,7 @@ def effect(
     on_dead: Any = ...,
     atomic: bool = ...,
     stay_bound: bool = ...,
+    only_during_stay: bool = ...,
     delay: dt.timedelta = ...,
 ) -> Callable[[Callable[..., Any]], Effect]: ...
 def effect(
@@ -152,6 +154,7 @@ def effect(
     on_dead: Any = UNSET,
     atomic: bool = UNSET,
     stay_bound: bool = UNSET,
+    only_during_stay: bool = UNSET,
     delay: dt.timedelta = UNSET,
     **unknown: Any,
 ) -> Any:
@@ -159,7 +162,7 @@ def effect(
 
     Args:
         on: the transitions that owe it, as objects or names.
-        on_enter: the states whose entering owes it; such a run is bound to the stay.
+        on_enter: the states whose entering owes it; such a run is bound to the stay, see ``stay_bound``.
         name: the stable key stored in rows (default: the attribute's name).
         retry: when a failed attempt is followed by another (default: one attempt).
         timeout: how long one attempt may take (default: 60 seconds); None: as long as it takes.
@@ -172,7 +175,11 @@ def effect(
         on_failure: the transition its final failure fires.
         on_dead: the transition fired when every start crashed (default: ``on_failure``).
         atomic: True for work that writes only this database and commits together with its finish.
-        stay_bound: whether the end of the stay cancels it (default: True for ``on_enter``, False for ``on``).
+        stay_bound: whether what it fires belongs to the stay (default: True for ``on_enter``, False for ``on``). The
+            effect is called also when the record has left the state meanwhile, for what must happen outside must
+            happen; only its ``on_success`` or ``on_failure`` is dropped then.
+        only_during_stay: True for work that makes no sense once the record has left: it is not called then, and its
+            run is cancelled (default: False). Looked at right before the call, again before each further attempt.
         delay: how long after the commit it becomes due.
     """
     options = given(
@@ -187,6 +194,7 @@ def effect(
         on_dead=on_dead,
         atomic=atomic,
         stay_bound=stay_bound,
+        only_during_stay=only_during_stay,
         delay=delay,
     )
 

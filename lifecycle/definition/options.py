@@ -92,6 +92,7 @@ CHECKS: dict[str, dict[str, tuple[Check, str]]] = {
         "queue": TEXT,
         "atomic": FLAG,
         "stay_bound": FLAG,
+        "only_during_stay": FLAG,
         "retry": (lambda value: isinstance(value, Retry), "a Retry(…)"),
         "timeout": (
             lambda value: value is None or _duration(value),

@@ -149,6 +149,7 @@ class Transition(Declared):
         on_dead: Any = ...,
         atomic: bool = ...,
         stay_bound: bool = ...,
+        only_during_stay: bool = ...,
         delay: dt.timedelta = ...,
     ) -> Callable[[Callable[..., Any]], Effect]: ...
     def effect(self, function: Any = None, /, **options: Any) -> Any:

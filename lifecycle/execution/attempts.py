@@ -93,7 +93,7 @@ def _begin(start: Start, following: Next, watch: Watch) -> ClaimedRun | None:
     if finishing.is_of_another_life(start, record):
         finishing.record_gone(start)
         return None
-    if held.reminder and not finishing.stay_lasts(start, record):
+    if (held.reminder or start.effect.only_during_stay) and not finishing.stay_lasts(start, record):
         _settle(start, lambda: finishing.stay_ended(start))
         return None
     if held.marks_entry and not outcomes.enter(held, timing.now(using), using):

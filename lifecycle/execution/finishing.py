@@ -158,7 +158,7 @@ def record_gone(start: Start) -> None:
 
 
 def stay_ended(start: Start) -> None:
-    """Ends a reminder's run whose stay is over."""
+    """Ends a run that was to be called during its stay only, without an attempt."""
     if not outcomes.stay_ended(start.held, timing.now(start.using), start.using):
         raise lost(start.held)
 

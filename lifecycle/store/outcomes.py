@@ -121,14 +121,14 @@ def record_gone(held: ClaimedRun, now: dt.datetime, using: str, *, follow_up: bo
 
 
 def stay_ended(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
-    """Ends a reminder's run whose stay is over: cancelled, the effect was not called."""
+    """Ends a run whose stay is over: cancelled, the effect was not called."""
     return _end(
         held,
         now,
         using,
         status=RunStatus.CANCELLED,
         error_kind="stay_ended",
-        error="The stay that asked for this reminder is over.",
+        error="The stay that asked for this is over; the effect was not called.",
         finished_at=now,
     )
 

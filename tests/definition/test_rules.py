@@ -803,6 +803,15 @@ def effect_nothing_owes() -> None:
         def ring(self, ctx: Any) -> None: ...
 
 
+@wrong(
+    ("lifecycle.E038", "Broken.ring", "Effect 'ring' has only_during_stay=True and stay_bound=False: it has no stay.")
+)
+def effect_for_a_stay_it_is_not_bound_to() -> None:
+    class Broken(Door):
+        @effect(on_enter="open", only_during_stay=True, stay_bound=False)
+        def ring(self, ctx: Any) -> None: ...
+
+
 # Triggers ---------------------------------------------------------------------------------------------
 
 

@@ -52,6 +52,18 @@ def effects_are_owed_by_something(declaration: Declaration, definition: Definiti
             )
 
 
+def effects_of_a_stay_are_bound_to_it(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """An effect is to be called during its stay only, but is bound to none."""
+    for effect in definition.effects.values():
+        if effect.only_during_stay and effect.stay_bound is False:
+            yield Problem(
+                id="lifecycle.E038",
+                message=f"Effect '{effect.name}' has only_during_stay=True and stay_bound=False: it has no stay.",
+                hint="Leave stay_bound out, or only_during_stay.",
+                where=declaration.where(effect.name),
+            )
+
+
 def follow_ups_can_start(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
     """An effect's follow-up cannot start where the record will be."""
     for effect in definition.effects.values():
@@ -101,6 +113,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 RULES = (
+    effects_of_a_stay_are_bound_to_it,
     effects_have_limits_that_can_be_kept,
     effects_are_owed_by_something,
     follow_ups_can_start,
