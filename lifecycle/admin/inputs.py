@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.forms.fields import InvalidJSONInput
 from django.utils.translation import gettext_lazy as _
 
 from lifecycle.definition.compiled import CompiledTransition, Definition
@@ -99,11 +101,21 @@ def fields_of(definition: Definition, edge: CompiledTransition, record: Any = No
             if made is not None:
                 fields[name] = made
     for field in fields.values():
+        if isinstance(field, forms.JSONField):
+            # What was typed is shown again, also where no parser can follow it.
+            field.bound_data = partial(_as_typed, field)  # type: ignore[method-assign]
         native = NATIVE.get(type(field))
         if native is not None and type(field.widget) in (forms.DateInput, forms.TimeInput, forms.DateTimeInput):
             kind, written = native
             field.widget = type(field.widget)(attrs={"type": kind}, format=written)
     return fields
+
+
+def _as_typed(field: forms.JSONField, data: Any, initial: Any) -> Any:
+    try:
+        return type(field).bound_data(field, data, initial)
+    except (ValueError, RecursionError):
+        return InvalidJSONInput(data)
 
 
 def asks_for(definition: Definition, edge: CompiledTransition) -> list[str]:

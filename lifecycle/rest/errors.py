@@ -90,9 +90,9 @@ def body_of_other(error: Exception) -> dict[str, Any]:
 def problems_in(detail: Any, codes: Any, path: str = "") -> Iterator[dict[str, Any]]:
     """What a DRF ``ValidationError`` says, flat: ``items.0.name`` for what is wrong deep inside."""
     if isinstance(detail, Mapping):
-        for key, inner in detail.items():
-            key = "" if key == "non_field_errors" else str(key)
-            yield from problems_in(inner, codes[key or "non_field_errors"], ".".join(filter(None, (path, key))))
+        for key, inner in detail.items():  # of a list's items, by their number
+            name = "" if key == "non_field_errors" else str(key)
+            yield from problems_in(inner, codes[key], ".".join(filter(None, (path, name))))
     elif isinstance(detail, (list, tuple)):
         for index, inner in enumerate(detail):
             nested = isinstance(inner, (Mapping, list, tuple))

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.core.exceptions import ValidationError as DjangoValidationError
 from django.http import QueryDict
 from django.utils.translation import gettext as _
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.fields import SkipField
 from rest_framework.request import Request
 
 from lifecycle.exceptions import InvalidInput
 from lifecycle.models import OperatorAction, TransitionLog
 from lifecycle.refusals import InputProblem
 from lifecycle.rest.exceptions import BodyTooLarge
+from lifecycle.runtime.inputs import CHOKED
 from lifecycle.suggest import did_you_mean
 
 _MAX_VERSION = 2**63 - 1
@@ -90,6 +93,34 @@ def read_creation(
     data = body.data.copy()
     data.pop("request_id", None)
     return data, request_id
+
+
+def validate(serializer: Any, data: Any) -> None:
+    """Validates a new record's data; a field that chokes on what JSON can say is a problem of the data.
+
+    Raises:
+        ValidationError: DRF's, as ever.
+        InvalidInput: naming the fields whose own reading failed with something else than a complaint.
+    """
+    try:
+        serializer.is_valid(raise_exception=True)
+    except CHOKED:
+        problems = list(_choking(serializer, data))
+        if not problems:
+            raise
+        raise InvalidInput("; ".join(str(problem) for problem in problems), problems=problems) from None
+
+
+def _choking(serializer: Any, data: Any) -> Iterator[InputProblem]:
+    for one in serializer.fields.values():
+        if one.read_only:
+            continue
+        try:
+            one.run_validation(one.get_value(data))
+        except (ValidationError, DjangoValidationError, SkipField):
+            continue
+        except CHOKED:
+            yield InputProblem(field=one.field_name, code="invalid", message=_("Enter a valid value."))
 
 
 def refuse_owned(request: Request, owned: Iterable[str], shown: Mapping[str, Any]) -> None:

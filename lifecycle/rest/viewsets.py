@@ -153,7 +153,7 @@ class LifecycleViewSetMixin(_Base):
             ignored=fields.keys() - set(self.definition.owned_fields),
         )
         serializer = self.get_serializer(data=data)
-        serializer.is_valid(raise_exception=True)
+        requests.validate(serializer, data)
         fired = self.perform_creation(serializer, request_id)
         if fired.replayed:
             self._in_scope_or_404(fired.record)

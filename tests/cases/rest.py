@@ -7,6 +7,8 @@ from rest_framework import serializers, viewsets
 from rest_framework.routers import DefaultRouter
 
 from lifecycle.rest import LifecycleViewSetMixin
+from tests.cases.lifecycles.readable_input import EverythingLifecycle
+from tests.cases.models.readable_input import Everything
 from tests.desk.lifecycles import ParcelLifecycle, TicketLifecycle
 from tests.desk.models import Parcel, Ticket
 
@@ -39,7 +41,22 @@ class ParcelViewSet(LifecycleViewSetMixin, viewsets.ModelViewSet[Parcel]):
     serializer_class = ParcelSerializer
 
 
+class EverythingSerializer(serializers.ModelSerializer[Everything]):
+    class Meta:
+        model = Everything
+        exclude = ["binary"]
+
+
+class EverythingViewSet(LifecycleViewSetMixin, viewsets.ModelViewSet[Everything]):
+    """Columns of every kind."""
+
+    lifecycle = EverythingLifecycle
+    queryset = Everything.objects.all()
+    serializer_class = EverythingSerializer
+
+
 router = DefaultRouter()
+router.register("everything", EverythingViewSet)
 router.register("tickets", TicketViewSet)
 router.register("parcels", ParcelViewSet)
 urlpatterns = [path("", include(router.urls)), path("lifecycle/", include("lifecycle.rest.urls"))]
