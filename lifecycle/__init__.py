@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         fire,
         fire_many,
         register_guard,
+        touch,
         view,
     )
 
@@ -89,6 +90,7 @@ _LATER = {
             "fire",
             "fire_many",
             "register_guard",
+            "touch",
             "view",
         ),
         "lifecycle.runtime",
@@ -179,5 +181,6 @@ __all__ = [
     "on_enter",
     "on_leave",
     "register_guard",
+    "touch",
     "view",
 ]

@@ -72,6 +72,10 @@ class RecordLifecycle(Generic[Record, Names]):
             lifecycle=self.definition,
         )
 
+    def touch(self, *, actor: Any, reason: str = "") -> runtime.Fired[Record]:
+        """`lifecycle.runtime.touch` for this record."""
+        return runtime.touch(self.record, actor=actor, reason=reason, lifecycle=self.definition)
+
     def can(
         self,
         transition: Transition | Names,

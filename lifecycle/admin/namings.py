@@ -16,6 +16,7 @@ from lifecycle import registry
 from lifecycle.admin import addresses, parts
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import RecordNotFound
+from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.store import records
 
 
@@ -38,6 +39,13 @@ class NamedRecord:
     def state_label(self) -> str:
         """The state it is in now; empty when not known."""
         return parts.state_label(self.definition, self.state) if self.state else ""
+
+    def is_in_stay(self, run: EffectRun) -> bool:
+        """Whether the stay that a run belongs to lasts: no entry has ended it, whatever number the version has now."""
+        if self.version == run.stay_version:
+            return True
+        entries = TransitionLog.objects.using(run._state.db)
+        return not entries.ending_a_stay(run.lifecycle, run.record_id, run.stay_version).exists()
 
 
 Key = tuple[str, str]

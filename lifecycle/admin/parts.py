@@ -193,5 +193,7 @@ def transition_label(definition: Definition | None, name: str | None) -> str:
     """A transition's label; its bare name where nobody knows it."""
     if name == "$create":
         return _("Created")
+    if name == "$touch":
+        return _("Edited")
     known = definition.transitions.get(name or "") if definition is not None else None
     return str(known.label) if known is not None else (name or "")

@@ -97,7 +97,7 @@ def _retry(run: EffectRun, about: Known, record: NamedRecord) -> Offer:
 
 def _stay_over(run: EffectRun, about: Known, record: NamedRecord) -> str:
     """A run that belongs to a stay tells its record nothing once that is over; what leads there is on the record."""
-    if run.stay_version is None or record.version is None or record.version == run.stay_version:
+    if run.stay_version is None or record.version is None or record.is_in_stay(run):
         return ""
     said = " " + _("The stay it belongs to is over: whatever comes out, the record is not told.")
     names = _owed_again_by(about, record.state)

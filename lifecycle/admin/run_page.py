@@ -121,7 +121,7 @@ def _stay(run: EffectRun, record: Any) -> str:
     said = _("version %(version)s") % {"version": run.stay_version}
     if record.version is None:
         return said
-    if record.version == run.stay_version:
+    if record.is_in_stay(run):
         return _("%(stay)s, which still lasts") % {"stay": said}
     return _("%(stay)s, which is over: the record is at version %(now)s") % {"stay": said, "now": record.version}
 

@@ -10,6 +10,8 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 CREATE = "$create"
+# A record was changed in what people decide on, but not moved: its stay goes on.
+TOUCH = "$touch"
 
 
 class ActorKind(models.TextChoices):
@@ -23,6 +25,10 @@ class TransitionLogQuerySet(models.QuerySet["TransitionLog"]):
     def of(self, lifecycle: str, record_id: str) -> TransitionLogQuerySet:
         """One record's entries in the order they happened."""
         return self.filter(lifecycle=lifecycle, record_id=record_id).order_by("version")
+
+    def ending_a_stay(self, lifecycle: str, record_id: str, stay_version: int) -> TransitionLogQuerySet:
+        """The entries that ended the stay which began with this version; none while it lasts."""
+        return self.filter(lifecycle=lifecycle, record_id=record_id, version__gt=stay_version).exclude(transition=TOUCH)
 
     def of_life(self, lifecycle: str, record_id: str) -> TransitionLogQuerySet:
         """The same without what earlier records of the same key did, which were deleted."""

@@ -7,6 +7,7 @@ from lifecycle.runtime.batch import fire_many
 from lifecycle.runtime.creation import create
 from lifecycle.runtime.firing import fire
 from lifecycle.runtime.results import Availability, BatchRefusal, BatchReport, Fired, RecordView
+from lifecycle.runtime.touching import touch
 from lifecycle.runtime.viewing import view
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "fire_many",
     "parameters",
     "register_guard",
+    "touch",
     "view",
 ]

@@ -46,3 +46,10 @@ def latest(lifecycle: str, record_id: str, using: str) -> TransitionLog | None:
     entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, record_id=record_id)
     found: TransitionLog | None = entries.order_by("-version").first()
     return found
+
+
+def stay_lasts(lifecycle: str, record_id: str, stay_version: int, using: str) -> bool:
+    """Whether the entry of this version is there and no later one has ended the stay that it began."""
+    entries = TransitionLog.objects.using(using)
+    began = entries.filter(lifecycle=lifecycle, record_id=record_id, version=stay_version)
+    return began.exists() and not entries.ending_a_stay(lifecycle, record_id, stay_version).exists()

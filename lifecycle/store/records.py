@@ -183,13 +183,14 @@ def move(
 
 
 def renumber(definition: Definition, record: Any, version: int, using: str) -> None:
-    """Gives a locked row that was never moved the version its history goes on with.
+    """Gives a locked row the version its history goes on with, without moving it.
 
     Raises:
         Conflict: the row is not as it was locked.
     """
     field = definition.model._meta.get_field(definition.version_field)
-    rows = _rows_to_move(definition, using).filter(pk=record.pk, **{definition.version_field: 0})
+    before = version_of(definition, record)
+    rows = _rows_to_move(definition, using).filter(pk=record.pk, **{definition.version_field: before})
     if rows.update(**{definition.version_field: writes.Write(version, field)}) == 0:
         raise conflict(definition, record)
     record.__dict__[definition.version_field] = version
@@ -318,15 +319,14 @@ def state_of(definition: Definition, record: Any) -> str:
 def stay_lasts(definition: Definition, record: Any, stay_version: int) -> bool:
     """Whether the record is still in the stay that began with this version: no later entry of its lifecycle is there.
 
-    The number alone may have been raised past the lifecycle, by an import.
+    The number alone may have been raised past the lifecycle, by an import, or by `touch`.
     """
     version = version_of(definition, record)
     if version == stay_version:
         return True
     if version < stay_version:
         return False
-    latest = history.latest(definition.name, text_id(record), record._state.db)
-    return latest is not None and latest.version == stay_version
+    return history.stay_lasts(definition.name, text_id(record), stay_version, record._state.db)
 
 
 def version_of(definition: Definition, record: Any) -> int:

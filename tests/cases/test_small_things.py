@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import pytest
 from django.db import connection
 
 from lifecycle import SYSTEM
-from lifecycle.runtime import create, fire_many
+from lifecycle.exceptions import Conflict, UnsavedEdits
+from lifecycle.execution.drain import drain
+from lifecycle.models import EffectRun
+from lifecycle.models.writes import bypass
+from lifecycle.runtime import create, fire, fire_many, touch
+from lifecycle.sweeps.tick import tick
+from lifecycle.testing import travel
 from tests.cases.models.folders import Folder
+from tests.desk import lifecycles as desk
 from tests.desk.models import Parcel
 
 pytestmark = pytest.mark.django_db
@@ -82,3 +90,67 @@ def test_an_administrators_own_table_settings_outlive_ours() -> None:
         assert settings_of("lifecycle_effectrun") == {**given, "fillfactor": "70"}
         migration.take_back(None, editor)
         assert settings_of("lifecycle_effectrun") == {"fillfactor": "70"}
+
+
+@pytest.mark.row("K22")
+def test_a_plain_edit_makes_decisions_on_the_record_as_it_was_stale() -> None:
+    folder = create(Folder(slug="a"), actor=SYSTEM)
+    seen = folder.lifecycle.version
+    folder.title = "another"
+    folder.save()
+
+    touched = folder.lifecycle.touch(actor=SYSTEM, reason="title corrected")
+
+    with pytest.raises(Conflict, match="handled by someone else"):
+        fire(Folder.objects.get(), "take", actor=SYSTEM, expect_version=seen)
+    row = Folder.objects.get()
+    assert (row.status, row.title, row.lifecycle_version, folder.lifecycle_version) == ("shelf", "another", 2, 2)
+    assert touched.entry is not None
+    assert (touched.entry.transition, touched.entry.source, touched.entry.target) == ("$touch", "shelf", "shelf")
+    assert (touched.entry.version, touched.entry.reason, list(touched.runs)) == (2, "title corrected", [])
+    fire(folder, "take", actor=SYSTEM, expect_version=2)
+
+
+@pytest.mark.row("K22")
+def test_an_edit_that_is_not_saved_is_not_touched_away() -> None:
+    folder = create(Folder(slug="a"), actor=SYSTEM)
+    folder.title = "another"
+
+    with pytest.raises(UnsavedEdits):
+        touch(folder, actor=SYSTEM)
+
+    assert (folder.title, Folder.objects.get().lifecycle_version) == ("another", 1)
+
+
+@pytest.mark.row("K22")
+@pytest.mark.parametrize("raised", [False, True])
+def test_touching_ends_no_stay_nor_does_a_number_that_an_import_raised(
+    raised: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parcel = create(Parcel(), actor=SYSTEM)
+    fire(parcel, "send", actor=SYSTEM)
+
+    def meanwhile(ctx: Any) -> dict[str, Any]:
+        touch(Parcel.objects.get(), actor=SYSTEM)
+        if raised:
+            with bypass("an import"):
+                Parcel.objects.update(lifecycle_version=9)
+        return {"label": "L"}
+
+    monkeypatch.setitem(desk.behaviours, "print_label", meanwhile)
+    drain()
+
+    run = EffectRun.objects.get()
+    assert (run.stay_version, run.follow_up, Parcel.objects.get().status) == (2, "applied", "sent")
+
+
+@pytest.mark.row("K22")
+def test_touching_lets_a_timeout_fire_when_it_would_have_fired() -> None:
+    folder = create(Folder(slug="a"), actor=SYSTEM)
+    fire(folder, "take", actor=SYSTEM)
+    with travel(minutes=40):
+        touch(folder, actor=SYSTEM)
+    with travel(minutes=61):
+        tick(force=True)
+
+    assert Folder.objects.get().status == "shelf"
