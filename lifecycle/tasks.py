@@ -11,6 +11,7 @@ from celery import bootsteps, shared_task, signals
 from django.db import connections
 
 from lifecycle import clock, conf, dispatch
+from lifecycle.dispatch import celery as celery_dispatch
 from lifecycle.dispatch.celery import DRAIN, EXPIRES, TICK, CeleryDispatcher
 from lifecycle.execution import drain as draining
 from lifecycle.models import due
@@ -66,7 +67,7 @@ def tick() -> None:
 
 
 class TickStep(bootsteps.StartStopStep):
-    """Sends ``lifecycle.tick`` to this worker's own queue, at the start and then once per interval.
+    """Sends ``lifecycle.tick`` at the start and then once per interval, to this worker's own queue or where routes say.
 
     By message rather than by a call, so that a prefork parent never opens a database connection its children would
     inherit; to a queue this worker consumes, so that the message piles up nowhere.
@@ -99,8 +100,15 @@ class TickStep(bootsteps.StartStopStep):
         queue = _own_queue(consumer.app)
         if queue is None:
             return False
+        if _is_routed(consumer.app, TICK):
+            queue = None
         every = conf.options().tick_every.total_seconds()
-        return _sender().send(TICK, queue=queue, expires=2 * every)
+        return _sender().send(TICK, queue=queue, expires=2 * every, app=consumer.app)
+
+
+def _is_routed(app: Any, task: str) -> bool:
+    """Whether the project's ``task_routes`` say where this task goes."""
+    return bool(app.amqp.router.lookup_route(task, (), {}, {}))
 
 
 def _own_queue(app: Any) -> str | None:
@@ -127,6 +135,12 @@ def add_tick_step(sender: Any = None, **kwargs: Any) -> None:
     """Gives the starting worker its tick; sent after the task modules are imported, before the worker is built."""
     if conf.options().celery_tick:
         sender.app.steps["consumer"].add(TickStep)
+
+
+@signals.worker_init.connect(weak=False, dispatch_uid="lifecycle.app")
+def publish_by_the_workers_own_app(sender: Any = None, **kwargs: Any) -> None:
+    """A process may hold several apps; what a worker sends is for workers like itself."""
+    celery_dispatch.use(sender.app)
 
 
 # A worker stops ---------------------------------------------------------------------------------

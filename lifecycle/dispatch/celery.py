@@ -42,7 +42,7 @@ class Line:
 
 
 class CeleryDispatcher:
-    """Publishes ``lifecycle.drain(queue)`` through Celery's current app.
+    """Publishes ``lifecycle.drain(queue)`` through the worker's own app, or Celery's current one outside of workers.
 
     Connections are this class's own: Celery's pool retries without an end before it even counts a retry, and its socket
     options belong to the project. Here nothing is tried twice and no socket waits longer than ``publish_timeout``;
@@ -63,13 +63,24 @@ class CeleryDispatcher:
         """Wakes a worker for one of our queues, over the Celery queue the settings map it to."""
         return self.send(DRAIN, (queue,), queue=self.queues.get(queue))
 
-    def send(self, task: str, args: tuple[Any, ...] = (), *, queue: Any = None, expires: float = EXPIRES) -> bool:
-        """Publishes a task by its name; False when the broker is away, the breaker open or Celery in eager mode."""
+    def send(
+        self,
+        task: str,
+        args: tuple[Any, ...] = (),
+        *,
+        queue: Any = None,
+        expires: float = EXPIRES,
+        app: Celery | None = None,
+    ) -> bool:
+        """Publishes a task by its name; False when the broker is away, the breaker open or Celery in eager mode.
+
+        ``app`` is the app to publish with, where the caller knows it (default: the worker's own, else the current one).
+        """
         permit = self.breaker.permit()
         if permit is None:
             return False
         try:
-            sent = self._send(task, args, queue, expires)
+            sent = self._send(app or its_app(), task, args, queue, expires)
         except Exception as error:  # noqa: BLE001 a publish never raises
             # Everything: a receiver of Celery's own signals, a wrong URL or a lost host must not reach a caller whose
             # transaction is committed. The runs are in the rows; the tick wakes somebody when it can.
@@ -86,8 +97,7 @@ class CeleryDispatcher:
             log.info("The broker can be reached again.")
         return sent
 
-    def _send(self, task: str, args: tuple[Any, ...], queue: Any, expires: float) -> bool:
-        app = cast(Celery, cast(Any, current_app)._get_current_object())
+    def _send(self, app: Celery, task: str, args: tuple[Any, ...], queue: Any, expires: float) -> bool:
         if app.conf.task_always_eager:
             # send_task would ignore the setting and publish; drains in eager tests are started by the test kit.
             return False
@@ -117,7 +127,7 @@ class CeleryDispatcher:
 
         The address is said without its password.
         """
-        app = cast(Celery, cast(Any, current_app)._get_current_object())
+        app = its_app()
         if app.conf.task_always_eager:
             return None
         line = None
@@ -173,6 +183,19 @@ class CeleryDispatcher:
         """After a fork: the sockets belong to the parent, and the breaker's lock may be held by nobody alive."""
         self.idle = deque()
         self.breaker.reset()
+
+
+_workers_app: list[Celery] = []
+
+
+def use(app: Celery) -> None:
+    """In a worker: what is published from here on goes through its own app, whichever was made last in this process."""
+    _workers_app[:] = [app]
+
+
+def its_app() -> Celery:
+    """The worker's own app in a worker, Celery's current one elsewhere."""
+    return _workers_app[0] if _workers_app else cast(Celery, cast(Any, current_app)._get_current_object())
 
 
 _dispatchers: weakref.WeakSet[CeleryDispatcher] = weakref.WeakSet()

@@ -15,6 +15,7 @@ from celery.contrib.testing.app import setup_default_app
 from django.test import override_settings
 
 from lifecycle import dispatch, tasks
+from lifecycle.dispatch import celery as celery_dispatch
 from lifecycle.dispatch.celery import CeleryDispatcher
 from lifecycle.dispatch.none import NoDispatcher
 from lifecycle.exceptions import InvalidSettings
@@ -276,6 +277,36 @@ class TestTickStep:
         assert message.headers["task"] == "lifecycle.tick"
         assert message.properties["expiration"] == "10000"
         assert messages(app, "celery") == []
+
+
+class TestSeveralApps:
+    """Two apps in one process, the other one current."""
+
+    @pytest.fixture
+    def workers_own(self, app: Celery) -> Iterator[Celery]:
+        own = Celery("own", broker="memory://", set_as_current=False, fixups=[])
+        own.conf.update(task_routes={"lifecycle.*": {"queue": "ours"}})
+        yield own
+        celery_dispatch._workers_app.clear()
+
+    @pytest.mark.row("M12")
+    def test_a_worker_ticks_by_its_own_app_and_where_its_routes_say(self, app: Celery, workers_own: Celery) -> None:
+        assert tasks.TickStep(Consumer(workers_own)).send(Consumer(workers_own)) is True
+
+        assert [message.headers["task"] for message in messages(workers_own, "ours")] == ["lifecycle.tick"]
+        assert messages(app, "celery") == []
+
+    @pytest.mark.row("M12")
+    def test_what_a_worker_publishes_goes_through_its_own_app(self, app: Celery, workers_own: Celery) -> None:
+        class Worker:
+            app = workers_own
+
+        assert CeleryDispatcher().publish("default")
+        tasks.publish_by_the_workers_own_app(sender=Worker())
+        assert CeleryDispatcher().publish("default")
+
+        assert len(messages(app, "celery")) == 1
+        assert [message.headers["task"] for message in messages(workers_own, "ours")] == ["lifecycle.drain"]
 
 
 class TestStopping:
