@@ -42,7 +42,7 @@ class NamedRecord:
 
     def is_in_stay(self, run: EffectRun) -> bool:
         """Whether the stay that a run belongs to lasts: no entry has ended it, whatever number the version has now."""
-        if self.version == run.stay_version:
+        if run.stay_version is None or self.version == run.stay_version:
             return True
         entries = TransitionLog.objects.using(run._state.db)
         return not entries.ending_a_stay(run.lifecycle, run.record_id, run.stay_version).exists()

@@ -19,7 +19,7 @@ from lifecycle.definition.transitions import Transition
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import Conflict, LifecycleError, Refused
 from lifecycle.models import EffectRun, TransitionLog
-from lifecycle.runtime import announcements, expectations, firing, orders, requests, retrying, writing
+from lifecycle.runtime import announcements, expectations, firing, frames, orders, requests, retrying, writing
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
 from lifecycle.store import effect_runs, history, lives, records, transactions
@@ -257,6 +257,7 @@ def _write(
     effect_runs.owe(everything, using)
     after_commit.wake(using, {run.queue for run in everything if run.available_at <= now})
     _announce(definition, [(ctx.record, entry) for (ctx, _, _), entry in zip(decided, entries, strict=True)], using)
+    frames.moved(using, definition.name, [entry.record_id for entry in entries])
     return [
         Fired(record=ctx.record, entry=entry, runs=tuple(runs[entry.pk]))
         for (ctx, _, _), entry in zip(decided, entries, strict=True)

@@ -183,8 +183,8 @@ def _begin(
             raise evaluator.refused(one, CREATE, "", refusals)
     with frames.noticing() as moved:
         records.insert(ctx.record, starts, now, using)
-    for one, last in before.items():
-        lives.end_earlier(registry.get(one), ctx.record.pk, last, now, using)
+    for name, last in before.items():
+        lives.end_earlier(registry.get(name), ctx.record.pk, last, now, using)
     begun = _first_entry(definition, ctx, starts[0][2], stored, request_hash, using, moved)
     for one, start, version in starts[1:]:
         _first_entry(one, replace(ctx, target=start, request_id=None), version, stored, "", using, moved)
@@ -214,7 +214,8 @@ def _first_entry(
     entry: TransitionLog = history.append(written, using)
     ctx = replace(ctx, entry=entry)
     announcement = announcements.register(definition, ctx.record, using)
-    moved_on = (using, definition.name, records.text_id(ctx.record)) in moved
+    # A receiver may have taken back what it fired; the entries say.
+    moved_on = (using, definition.name, entry.record_id) in moved and history.has_moved_on(entry, using)
     hooks = list(definition.enter_hooks.get(state, ()))
     moved_on = moved_on or firing.run_hooks(hooks, ctx, definition, using)
     announcement.of(entry)

@@ -220,8 +220,7 @@ def run_hooks(hooks: list[Hook], ctx: TransitionContext[Any], definition: Defini
             if frame.passed:
                 # A nested firing may have been undone by the hook itself; the row says which.
                 frame.passed = False
-                latest = history.latest(definition.name, ctx.entry.record_id, using)
-                if latest is not None and latest.version > ctx.entry.version:
+                if history.has_moved_on(ctx.entry, using):
                     return True
     return False
 

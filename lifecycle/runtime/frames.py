@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 
@@ -29,10 +29,10 @@ _stack = _Stack()
 @contextmanager
 def noticing() -> Iterator[set[tuple[str, str, str]]]:
     """The records, as (database, lifecycle, id), that are moved by whatever the block calls."""
-    moved: set[tuple[str, str, str]] = set()
-    _stack.noticed.append(moved)
+    found: set[tuple[str, str, str]] = set()
+    _stack.noticed.append(found)
     try:
-        yield moved
+        yield found
     finally:
         _stack.noticed.pop()  # not remove(): two empty sets are equal
 
@@ -50,8 +50,16 @@ def entered(using: str, lifecycle: str, record_id: str) -> Iterator[Frame]:
         yield frame
     finally:
         _stack.frames.remove(frame)
-    for moved in _stack.noticed:
-        moved.add(frame.key)
+    moved(using, lifecycle, [record_id])
+
+
+def moved(using: str, lifecycle: str, record_ids: Iterable[str]) -> None:
+    """Tells whoever stands around that these records moved on."""
+    if not (_stack.noticed or _stack.frames):
+        return
+    keys = {(using, lifecycle, record_id) for record_id in record_ids}
+    for noticed in _stack.noticed:
+        noticed |= keys
     for outer in _stack.frames:
-        if outer.key == frame.key:
+        if outer.key in keys:
             outer.passed = True

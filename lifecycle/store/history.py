@@ -48,6 +48,13 @@ def latest(lifecycle: str, record_id: str, using: str) -> TransitionLog | None:
     return found
 
 
+def has_moved_on(entry: TransitionLog, using: str) -> bool:
+    """Whether a later entry of its record has ended the stay that this one began."""
+    return bool(
+        TransitionLog.objects.using(using).ending_a_stay(entry.lifecycle, entry.record_id, entry.version).exists()
+    )
+
+
 def stay_lasts(lifecycle: str, record_id: str, stay_version: int, using: str) -> bool:
     """Whether the entry of this version is there and no later one has ended the stay that it began."""
     entries = TransitionLog.objects.using(using)

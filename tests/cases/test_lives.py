@@ -29,7 +29,7 @@ from tests.cases.misbehaving import behaving, raises
 from tests.cases.models.folders import Folder
 from tests.columns.lifecycles import InvoiceLifecycle, PaymentLifecycle
 from tests.columns.models import Invoice
-from tests.desk.models import Ticket
+from tests.desk.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -332,6 +332,42 @@ def test_what_a_receiver_moved_on_during_the_insert_enqueues_no_effect_of_its_fi
     assert (ticket.status, ticket.lifecycle_version) == ("waiting", 2)
     assert [(one.transition, one.version) for one in ticket.lifecycle.history] == [("$create", 1), ("ask", 2)]
     assert not EffectRun.objects.filter(entry__transition="$create").exists()
+
+
+@pytest.mark.row("C4")
+def test_a_batch_that_moves_the_record_during_the_insert_is_noticed_too() -> None:
+    def receive(sender: Any, instance: Any, created: bool, **_: Any) -> None:
+        if created:
+            create(Folder(slug="beside"), actor=SYSTEM)
+            fire_many([Parcel.objects.get(pk=instance.pk)], "send", actor=SYSTEM)
+
+    post_save.connect(receive, sender=Parcel)
+    try:
+        parcel = create(Parcel(), actor=SYSTEM)
+    finally:
+        post_save.disconnect(receive, sender=Parcel)
+
+    assert (parcel.status, parcel.lifecycle_version) == ("labelling", 2)
+
+
+@pytest.mark.row("C4")
+def test_a_receiver_that_takes_back_what_it_fired_leaves_the_record_in_its_first_state() -> None:
+    entered: list[str] = []
+
+    def receive(sender: Any, instance: Any, created: bool, **_: Any) -> None:
+        if created:
+            with transaction.atomic():
+                fire(Folder.objects.get(pk=instance.pk), "take", actor=SYSTEM)
+                transaction.set_rollback(True)
+
+    post_save.connect(receive, sender=Folder)
+    try:
+        with behaving("hook of a creation", lambda ctx: entered.append(ctx.record.pk)):
+            folder = created()
+    finally:
+        post_save.disconnect(receive, sender=Folder)
+
+    assert (entered, folder.status, Folder.objects.get().lifecycle_version) == (["a"], "shelf", 1)
 
 
 @pytest.mark.row("C7")
