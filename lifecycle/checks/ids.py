@@ -66,6 +66,7 @@ MEANINGS: Final = {
     "lifecycle.W102": "A permission that no installed model declares.",
     "lifecycle.W103": "The default of the state field is none of the initial states.",
     "lifecycle.W104": "The names in a model's LifecycleAccessor[Literal[…]] are not those of the transitions.",
+    "lifecycle.W105": "A deadline without an index on the state and its date.",
     # Databases and settings.
     "lifecycle.E120": "SQLite without transaction_mode IMMEDIATE.",
     "lifecycle.E121": "Record, history and effect runs are written to different databases.",

@@ -262,6 +262,32 @@ def timeouts_have_an_index(app_configs: Sequence[Any] | None, **kwargs: Any) -> 
     return found
 
 
+@register(TAG)
+def deadlines_have_an_index(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Reports deadlines that would read every record waiting in their states on every tick.
+
+    Only where the date is a column that stands beside the state's; for an expression nobody but its author can tell.
+    """
+    found: list[CheckMessage] = []
+    for definition, options in _with_models():
+        for deadline in definition.deadlines.values():
+            wanted = (definition.state_field, str(deadline.at))
+            date, state = _field(options, wanted[1]), _field(options, wanted[0])
+            if not isinstance(date, models.DateField) or state is None or date.model is not state.model:
+                continue
+            if _is_indexed(options, wanted):
+                continue
+            found.append(
+                Caution(
+                    f"{options.label} has no index on ({', '.join(wanted)}), which the tick asks for this deadline.",
+                    hint=f"Add models.Index(fields={list(wanted)!r}, name='…') to {options.object_name}.Meta.indexes.",
+                    obj=_where(definition, deadline.name),
+                    id="lifecycle.W105",
+                )
+            )
+    return found
+
+
 def _is_indexed(options: Any, wanted: tuple[str, ...]) -> bool:
     home = _field(options, wanted[0])
     meta = home.model._meta if home is not None else options

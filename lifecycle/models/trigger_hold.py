@@ -32,7 +32,7 @@ class TriggerHold(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["lifecycle", "record_id", "trigger", "version"], name="lifecycle_hold_once")
         ]
-        indexes = [models.Index(fields=["lifecycle", "trigger", "retry_at"], name="lifecycle_hold_due")]
+        indexes = [models.Index(fields=["retry_at", "id"], name="lifecycle_hold_retry")]
 
     def __str__(self) -> str:
         return f"{self.lifecycle}/{self.record_id} {self.trigger}: held, {self.tries} tries"

@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.checks import run_checks
 from django.db import connection
 
-from lifecycle import SYSTEM, clock
+from lifecycle import SYSTEM, clock, registry
+from lifecycle.checks.ids import TAG
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, Tick, TransitionLog
+from lifecycle.models import EffectRun, Tick, TransitionLog, due
 from lifecycle.runtime import create, fire, fire_many
 from lifecycle.store import ticks, timing
 from lifecycle.sweeps.tick import tick
 from tests.cases.models.folders import Folder
 from tests.cases.models.passing_time import Loan
+from tests.desk.models import Ticket
+from tests.sweeps.test_plans import explain, index_used, pages
 
 pytestmark = pytest.mark.django_db
 
@@ -94,3 +98,86 @@ def test_a_batch_owes_its_effects_where_bulk_inserts_return_no_keys(monkeypatch:
     assert {run.entry_id for run in EffectRun.objects.all()} == {one.entry.pk for one in report.fired}
     drain()
     assert set(EffectRun.objects.values_list("status", flat=True)) == {"succeeded"}
+
+
+# What a pass costs ---------------------------------------------------------------------------------------------------
+
+NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+
+
+def many_tickets(number: int, **columns: str) -> None:
+    """Tickets that wait in the state open, by SQL; a column's value may count by ``n``."""
+    given = {"due_on": "NULL", "status_changed_at": "now()", **columns}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            INSERT INTO desk_ticket
+                (status, lifecycle_version, title, note, answer, priority, log, {", ".join(given)})
+            SELECT 'open', 1, 't', '', '', 1, '[]', {", ".join(given.values())}
+            FROM generate_series(1, {number}) n
+            """
+        )
+
+
+@pytest.mark.row("H5")
+@pytest.mark.postgres
+def test_deadlines_cost_what_is_due_and_not_what_waits() -> None:
+    many_tickets(100_000, due_on="'2026-03-02'::timestamptz + n * interval '1 minute'")
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE desk_ticket; ANALYZE lifecycle_triggerhold")
+    definition = registry.get("tickets")
+    deadline = definition.deadlines["escalate_overdue"]
+
+    plan = explain(due.deadlines(definition, deadline, "open", now=NOW, using="default")[:100])
+
+    assert index_used(plan, "desk_ticket") == "desk_ticket_date"
+    assert pages(plan) < 20
+
+
+@pytest.mark.row("H6")
+@pytest.mark.postgres
+@pytest.mark.parametrize("kind", ["timeout", "deadline"])
+def test_held_ones_cost_one_probe_each_under_statistics_from_when_the_tables_were_empty(kind: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE desk_ticket; ANALYZE lifecycle_triggerhold")
+    many_tickets(
+        10_000,
+        due_on="'2026-01-01'::timestamptz + n * interval '1 second'",
+        status_changed_at="'2026-01-01'::timestamptz + n * interval '1 second'",
+    )
+    definition = registry.get("tickets")
+    trigger: Any = {**definition.deadlines, **definition.timeouts}[
+        "escalate_overdue" if kind == "deadline" else "close_solved"
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO lifecycle_triggerhold
+                (lifecycle, record_id, trigger, version, tries, retry_at, refusals, created_at, updated_at)
+            SELECT 'tickets', id::text, %s, 1, 1, '2027-01-01', '[]', now(), now()
+            FROM desk_ticket ORDER BY id LIMIT 3000
+            """,
+            [trigger.name],
+        )
+    if kind == "deadline":
+        rows = due.deadlines(definition, trigger, "open", now=NOW, using="default")
+    else:
+        rows = due.timeouts(definition, trigger, "open", changed_before=NOW, now=NOW, using="default")
+
+    plan = explain(rows)
+
+    probes = [node for node in plan if node.get("Relation Name") == "lifecycle_triggerhold"]
+    assert {node["Index Name"] for node in probes} == {"lifecycle_hold_once"}
+    assert sum(node.get("Rows Removed by Filter", 0) * node["Actual Loops"] for node in probes) == 0
+    assert len(rows) == 7000
+
+
+@pytest.mark.row("H5")
+def test_a_deadline_whose_date_has_no_index_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "lifecycle.W105" not in [message.id for message in run_checks(tags=[TAG])]
+    monkeypatch.setattr(Ticket._meta, "indexes", [Ticket._meta.indexes[0]])
+
+    [said] = [message for message in run_checks(tags=[TAG]) if message.id == "lifecycle.W105"]
+
+    assert said.msg == "desk.Ticket has no index on (status, due_on), which the tick asks for this deadline."
+    assert said.hint == "Add models.Index(fields=['status', 'due_on'], name='…') to Ticket.Meta.indexes."

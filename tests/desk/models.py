@@ -35,7 +35,10 @@ class Ticket(LifecycleModel):
 
     class Meta:
         permissions = [("solve_ticket", "Can solve tickets"), ("escalate_ticket", "Can escalate tickets")]
-        indexes = [models.Index(fields=["status", "status_changed_at"], name="desk_ticket_due")]
+        indexes = [
+            models.Index(fields=["status", "status_changed_at"], name="desk_ticket_due"),
+            models.Index(fields=["status", "due_on"], name="desk_ticket_date"),
+        ]
 
 
 class Parcel(LifecycleModel):
