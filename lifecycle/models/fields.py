@@ -25,6 +25,7 @@ from lifecycle import clock
 from lifecycle.exceptions import StateWriteRefused
 from lifecycle.models import births, permits, writes
 from lifecycle.models.loaded import MISSING, UNREAD, differs, known, layout_of, note_loaded, read_row
+from lifecycle.models.moments import FirstMoment
 from lifecycle.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -362,6 +363,14 @@ class ChangedAtField(_PairColumn, _DateTimeField):  # type: ignore[misc] # DateF
         super().__init__(
             verbose_name if verbose_name is not None else _("state changed at"), for_state=for_state, **kwargs
         )
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        value = super().pre_save(model_instance, add)
+        # What stands in the instance is the process's own moment unless somebody gave it: then it is written as it is.
+        is_given = self.attname in model_instance.__dict__.get(permits.STARTING, {}) or permits.creation_is_free()
+        if not add or not self.guarded or is_given or clock.overridden() is not None or not settings.USE_TZ:
+            return value
+        return FirstMoment(value, self)
 
     def is_cut(self, current: Any, before: Any) -> bool:
         if not isinstance(current, dt.datetime) or not isinstance(before, dt.datetime):

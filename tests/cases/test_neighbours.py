@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from packaging.requirements import Requirement
 from packaging.version import Version
+
+from lifecycle import SYSTEM, clock
+from lifecycle.runtime import create, fire
+from lifecycle.store import timing
+from tests.cases.models.folders import Folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -63,3 +70,53 @@ def test_a_description_needs_nothing_that_came_after_the_lowest_drf_spectacular(
     monkeypatch.setattr(spectacular_settings, "OAS_VERSION", version)
     schema: dict[str, Any] = nullable({"type": "string"})
     assert schema == ({"type": "string", "nullable": True} if is_3_0 else {"type": ["string", "null"]})
+
+
+@pytest.mark.row("M2")
+@pytest.mark.django_db
+@pytest.mark.parametrize("hours", [-25, 25])
+@pytest.mark.parametrize("way", ["save", "bulk_create", "create"])
+def test_a_plain_save_counts_the_stay_by_the_databases_clock(
+    hours: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite runs in the process: there is one clock")
+    with monkeypatch.context() as wrong:
+        wrong.setattr(clock, "now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(hours=hours))
+        if way == "save":
+            Folder(slug="a").save()
+        elif way == "bulk_create":
+            Folder.objects.bulk_create([Folder(slug="a"), Folder(slug="b")])
+        else:
+            create(Folder(slug="a"), actor=SYSTEM)
+
+    for folder in Folder.objects.all():
+        assert folder.status_changed_at is not None
+        assert abs(folder.status_changed_at - timing.now("default")) < dt.timedelta(minutes=1)
+
+
+@pytest.mark.row("M2")
+@pytest.mark.django_db
+def test_where_the_clocks_agree_the_row_holds_the_moment_that_the_instance_shows() -> None:
+    folders = [Folder(slug="a"), *Folder.objects.bulk_create([Folder(slug="b"), Folder(slug="c")])]
+    folders[0].save()
+
+    for folder in folders:
+        assert Folder.objects.get(pk=folder.pk).status_changed_at == folder.status_changed_at
+        folder.title = "changed"
+        folder.save()
+
+
+@pytest.mark.row("M2")
+@pytest.mark.django_db
+def test_an_instance_of_a_process_whose_clock_is_wrong_can_be_saved_and_fired(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Folder(slug="a")
+    with monkeypatch.context() as wrong:
+        wrong.setattr(clock, "now", lambda: dt.datetime.now(dt.UTC) - dt.timedelta(hours=25))
+        folder.save()
+        folder.title = "changed"
+        folder.save()
+
+    fire(folder, "take", actor=SYSTEM)
+
+    assert Folder.objects.get().status == "desk"
