@@ -46,6 +46,7 @@ from lifecycle.refusals import InputProblem, Refusal, Refuse, Verdict
 
 if TYPE_CHECKING:
     from lifecycle.execution.context import EffectContext
+    from lifecycle.models.writes import bypass
     from lifecycle.runtime import (
         Availability,
         BatchRefusal,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         acan,
         acreate,
         afire,
+        afire_many,
         available,
         aview,
         can,
@@ -72,6 +74,7 @@ __version__ = "0.1.0"
 # What stands on Django's models is imported when it is first asked for: `import lifecycle` needs no settings.
 _LATER = {
     "EffectContext": "lifecycle.execution.context",
+    "bypass": "lifecycle.models.writes",
     **dict.fromkeys(
         (
             "Availability",
@@ -83,6 +86,7 @@ _LATER = {
             "acan",
             "acreate",
             "afire",
+            "afire_many",
             "available",
             "aview",
             "can",
@@ -170,8 +174,10 @@ __all__ = [
     "acreate",
     "acting_as",
     "afire",
+    "afire_many",
     "available",
     "aview",
+    "bypass",
     "can",
     "create",
     "effect",

@@ -2,7 +2,7 @@
 
 from lifecycle.runtime.added_guards import register_guard
 from lifecycle.runtime.asking import available, can, parameters
-from lifecycle.runtime.asynchronous import aavailable, acan, acreate, afire, aview
+from lifecycle.runtime.asynchronous import aavailable, acan, acreate, afire, afire_many, aview
 from lifecycle.runtime.batch import fire_many
 from lifecycle.runtime.creation import create
 from lifecycle.runtime.firing import fire
@@ -20,6 +20,7 @@ __all__ = [
     "acan",
     "acreate",
     "afire",
+    "afire_many",
     "available",
     "aview",
     "can",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -11,8 +11,8 @@ from asgiref.sync import sync_to_async
 from lifecycle.definition.contexts import Record
 from lifecycle.definition.transitions import Transition
 from lifecycle.refusals import Verdict
-from lifecycle.runtime import asking, creation, firing, viewing
-from lifecycle.runtime.results import Availability, Fired, RecordView
+from lifecycle.runtime import asking, batch, creation, firing, viewing
+from lifecycle.runtime.results import Availability, BatchReport, Fired, RecordView
 
 
 async def acreate(record: Record, *, actor: Any, **options: Any) -> Record:
@@ -45,6 +45,32 @@ async def afire(
         expect_changed_before=expect_changed_before,
         manual=manual,
         reason=reason,
+        lifecycle=lifecycle,
+    )
+
+
+async def afire_many(
+    subjects: batch.Subjects[Record],
+    transition: Transition | str,
+    *,
+    actor: Any,
+    input: Mapping[str, Any] | None = None,
+    manual: bool = False,
+    reason: str = "",
+    request_id: Callable[[Any], str] | None = None,
+    batch_size: int = batch.BATCH_SIZE,
+    lifecycle: Any = None,
+) -> BatchReport[Record]:
+    """`fire_many`, awaited; the same arguments, answers and errors."""
+    return await sync_to_async(batch.fire_many)(
+        subjects,
+        transition,
+        actor=actor,
+        input=input,
+        manual=manual,
+        reason=reason,
+        request_id=request_id,
+        batch_size=batch_size,
         lifecycle=lifecycle,
     )
 

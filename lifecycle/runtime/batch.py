@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.db import DatabaseError, IntegrityError, connections
 from django.db.models import QuerySet
@@ -25,10 +25,11 @@ from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
 from lifecycle.store import effect_runs, history, lives, records, transactions
 
 BATCH_SIZE = 200
+Subjects: TypeAlias = QuerySet[Any] | Iterable[Record]
 
 
 def fire_many(
-    subjects: QuerySet[Any] | Iterable[Record],
+    subjects: Subjects[Record],
     transition: Transition | str,
     *,
     actor: Any,
@@ -42,8 +43,8 @@ def fire_many(
     """Fires one transition on many records; one bad record does not stop the others.
 
     Each batch locks its rows in the order of their keys, asks every guard of every record, and writes with one UPDATE
-    and two INSERTs. A transition with hooks is fired record by record inside the batch's transaction. Each batch
-    commits by itself, unless the caller holds a transaction.
+    and two INSERTs. Records whose states or transition have hooks are fired one by one inside the batch's transaction.
+    Each batch commits by itself, unless the caller holds a transaction.
 
     Args:
         subjects: a queryset (a slice as well), on its own database; or instances, each on its own: they are brought up
@@ -205,13 +206,20 @@ def _together(
     if keys is not None or _has_hooks(order):
         _one_by_one(order, [record.pk for record in locked], using, keys, report)
         return report
-    again = lives.begun_before(order.definition, locked, using)
-    if again:
-        _one_by_one(order, [record.pk for record in locked if record.pk in again], using, None, report)
-        locked = [record for record in locked if record.pk not in again]
+    alone = {*lives.begun_before(order.definition, locked, using), *_leaving_by_hooks(order, locked)}
+    if alone:
+        _one_by_one(order, [record.pk for record in locked if record.pk in alone], using, None, report)
+        locked = [record for record in locked if record.pk not in alone]
     decided = list(_decided(order, locked, now, using, report))
+    hooked = [ctx.record.pk for ctx, _, target in decided if order.definition.enter_hooks.get(target)]
+    if hooked:
+        _one_by_one(order, hooked, using, None, report)
+        decided = [one for one in decided if not order.definition.enter_hooks.get(one[2])]
     if decided:
         report.fired.extend(_write(order, decided, now, using))
+    if alone or hooked:
+        place = {pk: position for position, pk in enumerate(pks)}
+        report.fired.sort(key=lambda fired: place[fired.record.pk])
     return report
 
 
@@ -318,12 +326,17 @@ def _own_key(request_id: str) -> str:
 
 
 def _has_hooks(order: FiringOrder) -> bool:
-    definition, edge = order.definition, order.transition
-    return bool(
-        edge.hooks
-        or any(definition.leave_hooks.get(state) for state in edge.sources)
-        or any(definition.enter_hooks.get(state) for state in edge.targets)
-    )
+    """Whether hooks are called whatever the record: the transition's own, or those of its only target."""
+    edge, entering = order.transition, order.definition.enter_hooks
+    return bool(edge.hooks or (len(edge.targets) == 1 and entering.get(next(iter(edge.targets)))))
+
+
+def _leaving_by_hooks(order: FiringOrder, locked: Sequence[Any]) -> Iterator[Any]:
+    leaving = order.definition.leave_hooks
+    if any(leaving.get(state) for state in order.transition.sources):
+        for record in locked:
+            if leaving.get(records.state_of(order.definition, record)):
+                yield record.pk
 
 
 def _is_still_due(order: FiringOrder, record: Any) -> bool:

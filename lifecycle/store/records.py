@@ -273,7 +273,7 @@ def settle(
 
 def _read_back(moved: Sequence[tuple[Any, Mapping[str, Any]]], using: str) -> None:
     """Gives instances what the database worked out: generated columns and expressions; one statement, if any."""
-    model = type(moved[0][0])
+    model: Any = type(moved[0][0])
     names = set(_generated(model))
     for _, changes in moved:
         names |= {
@@ -283,7 +283,7 @@ def _read_back(moved: Sequence[tuple[Any, Mapping[str, Any]]], using: str) -> No
         }
     if not names:
         return
-    rows = models.QuerySet(model, using=using).filter(pk__in=[record.pk for record, _ in moved])
+    rows: models.QuerySet[Any] = models.QuerySet(model, using=using).filter(pk__in=[record.pk for record, _ in moved])
     held = {row.pop("pk"): row for row in rows.values("pk", *sorted(names))}
     for record, _ in moved:
         for name, value in held.get(record.pk, {}).items():
@@ -371,7 +371,7 @@ def _touched(record: Any, now: dt.datetime) -> dict[str, Any]:
     """What saving the record would put into its auto_now columns: a moment of ours, else what the field says."""
     return {
         field.attname: now if type(field).pre_save is models.DateTimeField.pre_save else field.pre_save(record, False)
-        for field in _auto_now(type(record))
+        for field in _auto_now(record._meta.model)
     }
 
 

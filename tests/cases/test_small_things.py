@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import connection
+from django.db.models.signals import post_save
+from django.test.utils import CaptureQueriesContext
 
-from lifecycle import SYSTEM
+from lifecycle import ANY, ANY_EXCEPT, SYSTEM, afire_many, bypass, register_guard
 from lifecycle.exceptions import Conflict, UnsavedEdits
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun
-from lifecycle.models.writes import bypass
-from lifecycle.runtime import create, fire, fire_many, touch
+from lifecycle.runtime import added_guards, create, fire, fire_many, touch
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
+from tests.cases.lifecycles import small_things as lifecycles
 from tests.cases.models.folders import Folder
+from tests.cases.models.small_things import Leaflet
 from tests.desk import lifecycles as desk
 from tests.desk.models import Parcel
 
@@ -154,3 +159,115 @@ def test_touching_lets_a_timeout_fire_when_it_would_have_fired() -> None:
         tick(force=True)
 
     assert Folder.objects.get().status == "shelf"
+
+
+@pytest.fixture
+def leaflets() -> list[Leaflet]:
+    lifecycles.hooked.clear()
+    return [create(Leaflet(number=number), actor=SYSTEM) for number in range(100)]
+
+
+@pytest.mark.row("K4")
+def test_a_hook_elsewhere_keeps_no_batch_from_being_written_together(leaflets: list[Leaflet]) -> None:
+    with CaptureQueriesContext(connection) as few:
+        report = fire_many(leaflets[:99], "send", actor=SYSTEM)
+
+    assert (len(report.fired), lifecycles.hooked) == (99, [])
+    assert len(few) <= 9
+
+
+@pytest.mark.row("K4")
+def test_only_records_with_hooks_go_one_by_one(leaflets: list[Leaflet]) -> None:
+    fire(leaflets[3], "raise_voice", actor=SYSTEM)
+
+    with CaptureQueriesContext(connection) as few:
+        report = fire_many(leaflets, "send", actor=SYSTEM)
+
+    assert lifecycles.hooked == [3, 99]
+    assert [one.record.number for one in report.fired] == list(range(100))
+    assert {one.status for one in leaflets[:99]} == {"sent"}
+    assert leaflets[99].status == "kept"
+    assert len(few) <= 30
+
+
+@pytest.mark.row("K5")
+@pytest.mark.parametrize(
+    ("named", "guarded"),
+    [
+        (ANY, {"raise_voice", "hush", "send"}),
+        ("*", {"raise_voice", "hush", "send"}),
+        (ANY_EXCEPT("hush"), {"raise_voice", "send"}),
+        (ANY_EXCEPT(lifecycles.LeafletLifecycle.send), {"raise_voice", "hush"}),
+        (lifecycles.LeafletLifecycle.send, {"send"}),
+        ([lifecycles.LeafletLifecycle.send, "hush"], {"send", "hush"}),
+        ("send", {"send"}),
+    ],
+)
+def test_a_guard_is_added_to_whatever_names_transitions(named: Any, guarded: set[str]) -> None:
+    take_away = register_guard("leaflets", named, lambda ctx: False)
+    try:
+        names = ("raise_voice", "hush", "send")
+        assert {name for name in names if added_guards.of("leaflets", name)} == guarded
+    finally:
+        take_away()
+
+
+@pytest.mark.row("K5")
+@pytest.mark.parametrize("named", [5, None, [5], [None, "send"], object()])
+def test_what_names_no_transition_is_refused_with_what_would(named: Any) -> None:
+    with pytest.raises(TypeError, match="register_guard: expected transitions of 'leaflets'"):
+        register_guard("leaflets", named, lambda ctx: False)
+
+
+@pytest.mark.row("K6")
+def test_the_way_round_a_lifecycle_is_imported_from_the_library() -> None:
+    record = create(Leaflet(), actor=SYSTEM)
+    with bypass("a test of the way round"):
+        record.status = "sent"
+        record.save()
+
+    assert Leaflet.objects.get().status == "sent"
+
+
+@pytest.mark.row("K10")
+@pytest.mark.django_db(transaction=True)
+def test_batches_and_what_is_available_can_be_awaited() -> None:
+    one = create(Leaflet(), actor=SYSTEM)
+
+    async def ask() -> tuple[list[str], int, int]:
+        names = [option.name for option in await one.lifecycle.aavailable(actor=SYSTEM)]
+        fired = await afire_many([one], "raise_voice", actor=SYSTEM)
+        again = await afire_many(Leaflet.objects.all(), "hush", actor=SYSTEM, batch_size=1)
+        return names, len(fired.fired), len(again.fired)
+
+    assert async_to_sync(ask)() == (["raise_voice", "send"], 1, 1)
+
+
+@pytest.mark.row("K14")
+@pytest.mark.parametrize("many", [False, True])
+def test_a_transition_is_no_save(many: bool) -> None:
+    record = create(Leaflet(), actor=SYSTEM)
+    saved: list[Any] = []
+
+    def note(sender: Any, instance: Any, **kwargs: Any) -> None:
+        saved.append(instance)
+
+    post_save.connect(note, sender=Leaflet)
+    try:
+        if many:
+            fire_many([record], "send", actor=SYSTEM)
+        else:
+            fire(record, "send", actor=SYSTEM)
+        assert saved == []
+        create(Leaflet(), actor=SYSTEM)
+        assert len(saved) == 1
+    finally:
+        post_save.disconnect(note, sender=Leaflet)
+
+
+@pytest.mark.row("K14")
+def test_the_page_on_projects_says_what_transitions_do_not_send_and_who_finds_hidden_rows() -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/fit-into-a-project.md").read_text()
+
+    for word in ("post_save", "simple-history", "auditlog", "reversion", "base_manager_name"):
+        assert word in page
