@@ -219,7 +219,7 @@ def _together(
         report.fired.extend(_write(order, decided, now, using))
     if alone or hooked:
         place = {pk: position for position, pk in enumerate(pks)}
-        report.fired.sort(key=lambda fired: place[fired.record.pk])
+        report.fired.sort(key=lambda fired: place.get(fired.record.pk, len(place)))
     return report
 
 
