@@ -28,7 +28,7 @@ def tests(session: nox.Session, django: str) -> None:
 
 
 # Not mysql: its driver is compiled, from headers that few machines have.
-EXTRAS = ("celery", "rest", "openapi", "postgres", "opentelemetry", "prometheus", "dev")
+EXTRAS = ("celery", "redis", "rest", "openapi", "postgres", "opentelemetry", "prometheus", "dev")
 # Where the code meets other packages most.
 ON_THE_LOWEST = (
     "tests/definition", "tests/columns", "tests/runtime", "tests/dispatch", "tests/processes", "tests/rest",

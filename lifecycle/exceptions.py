@@ -211,6 +211,12 @@ class TransactionBroken(LifecycleError):
     code = "transaction_broken"
 
 
+class NestedTooDeep(LifecycleError):
+    """Hooks fire transitions whose hooks fire transitions, and so on, deeper than any process should."""
+
+    code = "nested_too_deep"
+
+
 # The owned columns ------------------------------------------------------------------------------
 
 

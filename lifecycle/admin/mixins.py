@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -47,6 +47,9 @@ class LifecycleAdminMixin(Base):
 
     lifecycle_actions = True
     """Whether the list has an action per transition."""
+
+    lifecycle_exclude: Collection[str] = ()
+    """Fields that are not validated when a record is added, because the model's own ``save()`` fills them."""
 
     change_form_template = "admin/lifecycle/record.html"
 
@@ -129,7 +132,7 @@ class LifecycleAdminMixin(Base):
         if change or not found:
             super().save_model(request, obj, form, change)
             return
-        runtime.create(obj, actor=actor_of(request), lifecycle=found[0])
+        runtime.create(obj, actor=actor_of(request), lifecycle=found[0], exclude=self.lifecycle_exclude)
 
     def get_inline_instances(self, request: HttpRequest, obj: Any = None) -> Any:
         """The inlines; those of records with a lifecycle show its state and do not ask for it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -83,6 +83,9 @@ class LifecycleViewSetMixin(_Base):
 
     lifecycle_creation: ClassVar[bool] = True
     """Whether POST on the list creates a record."""
+
+    lifecycle_exclude: ClassVar[Collection[str]] = ()
+    """Fields that are not validated when a record is created, because the model's own ``save()`` fills them."""
 
     lifecycle_pagination_class: ClassVar[type[NewestFirst]] = NewestFirst
 
@@ -223,7 +226,12 @@ class LifecycleViewSetMixin(_Base):
     def perform_creation(self, serializer: Any, request_id: str | None) -> Fired:
         """Creates the record and what hangs on it in one transaction."""
         record, many = self.build_record(serializer)
-        options = {"actor": self.get_actor(), "request_id": request_id, "lifecycle": self.lifecycle}
+        options = {
+            "actor": self.get_actor(),
+            "request_id": request_id,
+            "lifecycle": self.lifecycle,
+            "exclude": self.lifecycle_exclude,
+        }
         if not many:
             return creation.begin(record, **options)
         with transaction.atomic(using=router.db_for_write(type(record))):

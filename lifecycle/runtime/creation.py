@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from lifecycle.refusals import InputProblem
 from lifecycle.runtime import announcements, evaluator, firing, frames, inputs, orders, requests, retrying, writing
 from lifecycle.runtime.results import Fired
 from lifecycle.store import given, history, lives, parameters, readable, records, timing, uniqueness
+from lifecycle.suggest import did_you_mean
 
 Record = TypeVar("Record")
 
@@ -34,6 +35,7 @@ def create(
     reason: str = "",
     lifecycle: Any = None,
     using: str | None = None,
+    exclude: Collection[str] = (),
 ) -> Record:
     """Begins a record's life: inserts it in an initial state, at version 1, with its entry and what that owes.
 
@@ -47,6 +49,7 @@ def create(
         reason: kept in the history.
         lifecycle: which one, for a model with several.
         using: the database; by default where the router sends the record.
+        exclude: fields that are not validated because the model's own ``save()`` fills them, as ``full_clean`` has it.
 
     Returns:
         The record: the instance given, saved — or, on a repeat, the one that exists.
@@ -58,7 +61,14 @@ def create(
         RequestReused: the request id was spent on another creation.
     """
     answer: Record = begin(
-        record, actor=actor, input=input, request_id=request_id, reason=reason, lifecycle=lifecycle, using=using
+        record,
+        actor=actor,
+        input=input,
+        request_id=request_id,
+        reason=reason,
+        lifecycle=lifecycle,
+        using=using,
+        exclude=exclude,
     ).record
     return answer
 
@@ -72,6 +82,7 @@ def begin(
     reason: str = "",
     lifecycle: Any = None,
     using: str | None = None,
+    exclude: Collection[str] = (),
 ) -> Fired:
     """`create`, answering the entry and whether it was a repeat as well."""
     definition = registry.of(lifecycle if lifecycle is not None else record)
@@ -83,6 +94,7 @@ def begin(
     _take_back(definition, record, alias)
     state = _initial_state(definition, record)
     checked = orders.checked_reason(reason)
+    left_out = _left_out(record, exclude)
     request_hash = _fingerprint(definition, record, state, who, stored) if request_id is not None else ""
 
     def earlier() -> Fired | None:
@@ -107,7 +119,18 @@ def begin(
             using=alias,
         )
         try:
-            return _begin(definition, ctx, state, stored, request_hash, now, alias, before=before, beside=beside)
+            return _begin(
+                definition,
+                ctx,
+                state,
+                stored,
+                request_hash,
+                now,
+                alias,
+                before=before,
+                beside=beside,
+                left_out=left_out,
+            )
         finally:
             tried.append(record.pk)
 
@@ -174,9 +197,10 @@ def _begin(
     *,
     before: Mapping[str, int],
     beside: Sequence[tuple[Definition, str]],
+    left_out: set[str],
 ) -> Fired:
     starts = [(one, start, before.get(one.name, 0) + 1) for one, start in ((definition, state), *beside)]
-    _validate([one for one, _, _ in starts], ctx.record, using)
+    _validate([one for one, _, _ in starts], ctx.record, using, left_out)
     for one, _, _ in starts:
         refusals = [refusal for guard in one.create_guards if (refusal := evaluator.ask(guard, ctx)) is not None]
         if refusals:
@@ -255,8 +279,20 @@ def _initial_state(definition: Definition, record: Any) -> str:
     return state
 
 
-def _validate(definitions: Sequence[Definition], record: Any, using: str) -> None:
-    owned = {name for one in definitions for name in one.owned_fields}
+def _left_out(record: Any, exclude: Collection[str]) -> set[str]:
+    known = [field.name for field in record._meta.get_fields() if getattr(field, "concrete", False)]
+    if isinstance(exclude, str):
+        raise TypeError(f"create(exclude=…): expected names of fields in a list, got the text {exclude!r}.")
+    for name in exclude:
+        if name not in known:
+            raise TypeError(
+                f"create(exclude=…): {record._meta.object_name} has no field {name!r}. {did_you_mean(name, known)}"
+            )
+    return set(exclude)
+
+
+def _validate(definitions: Sequence[Definition], record: Any, using: str, left_out: set[str]) -> None:
+    owned = {name for one in definitions for name in one.owned_fields} | left_out
     record._state.db = using  # where relations and constraints are looked up
     problems: list[InputProblem] = []
     try:
@@ -271,9 +307,13 @@ def _validate(definitions: Sequence[Definition], record: Any, using: str) -> Non
             raise
     problems += _unreadable(record, {problem.field for problem in problems}, using)
     if problems:
-        raise InvalidInput(
+        error = InvalidInput(
             " ".join(str(problem) for problem in problems), problems=problems, lifecycle=definitions[0].name
         )
+        missing = sorted({problem.field for problem in problems if problem.code in ("null", "blank")})
+        if missing:  # for who wrote the call, not for who filled in a form
+            error.add_note(f"If {record._meta.object_name}.save() fills them itself: create(…, exclude={missing}).")
+        raise error
 
 
 def _choking(record: Any, owned: set[str]) -> Iterator[InputProblem]:

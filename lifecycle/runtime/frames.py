@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from lifecycle.exceptions import NestedTooDeep
+
 
 class Frame:
     """One transition whose hooks are running. ``passed`` is set when its record was moved on from inside."""
@@ -15,6 +17,9 @@ class Frame:
     def __init__(self, key: tuple[str, str, str]) -> None:
         self.key = key
         self.passed = False
+
+
+LIMIT = 50  # well before Python's own, which is met wherever the code happens to be
 
 
 class _Stack(threading.local):
@@ -43,7 +48,18 @@ def entered(using: str, lifecycle: str, record_id: str) -> Iterator[Frame]:
 
     When it ends without an exception, frames further out for the same record and lifecycle learn that the record moved
     on. (Another lifecycle on the same row, or another record, does not count.)
+
+    Raises:
+        NestedTooDeep: too many transitions stand around this one already.
     """
+    if len(_stack.frames) >= LIMIT:
+        raise NestedTooDeep(
+            f"Hooks have fired transitions whose hooks fired transitions, {LIMIT} deep; the last is of '{lifecycle}' "
+            f"{record_id}. Fire the next one when this one is committed, as the on_success of an effect, or many at "
+            "once with fire_many.",
+            lifecycle=lifecycle,
+            record_id=record_id,
+        )
     frame = Frame((using, lifecycle, record_id))
     _stack.frames.append(frame)
     try:

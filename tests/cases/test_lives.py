@@ -25,7 +25,9 @@ from lifecycle.operations import retry_run
 from lifecycle.runtime import create, fire, fire_many
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
+from tests.cases.lifecycles.neighbours import renewing
 from tests.cases.misbehaving import behaving, raises
+from tests.cases.models import neighbours
 from tests.cases.models.folders import Folder
 from tests.columns.lifecycles import InvoiceLifecycle, PaymentLifecycle
 from tests.columns.models import Invoice
@@ -481,3 +483,20 @@ def composite_key() -> Iterator[None]:
             other.__dict__.pop("pk_fields", None)
         else:
             other.__dict__["pk_fields"] = kept
+
+
+@pytest.mark.row("C8")
+def test_the_child_of_a_model_is_seen_as_its_parent_inside_and_comes_back_as_it_went_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a lifecycle declares is written for its own model; the child's row is one attribute away."""
+    note = create(neighbours.CreditNote(customer="Ada", number="1", why="broken"), actor=SYSTEM)
+    seen: list[Any] = []
+    monkeypatch.setitem(renewing, "hook", lambda ctx: seen.append((type(ctx.record), ctx.record.creditnote.why)))
+
+    fired = fire(note, "renew", actor=SYSTEM)
+
+    assert seen == [(neighbours.Invoice, "broken")]
+    assert fired.record is note
+    assert (note.lifecycle.version, note.why) == (2, "broken")
+    assert fire(neighbours.CreditNote.objects.get(), "close", actor=SYSTEM).record.status == "closed"

@@ -6,17 +6,25 @@ import datetime as dt
 import re
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.contrib import admin
+from django.contrib.auth import get_user_model
 from django.db import connection
 from packaging.requirements import Requirement
 from packaging.version import Version
 
 from lifecycle import SYSTEM, clock
-from lifecycle.runtime import create, fire
+from lifecycle.admin.mixins import LifecycleAdminMixin
+from lifecycle.exceptions import InvalidInput, NestedTooDeep
+from lifecycle.rest import LifecycleViewSetMixin
+from lifecycle.runtime import create, fire, frames
 from lifecycle.store import timing
+from tests.cases.lifecycles.neighbours import renewing
 from tests.cases.models.folders import Folder
+from tests.cases.models.neighbours import Invoice
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -120,3 +128,73 @@ def test_an_instance_of_a_process_whose_clock_is_wrong_can_be_saved_and_fired(mo
     fire(folder, "take", actor=SYSTEM)
 
     assert Folder.objects.get().status == "desk"
+
+
+@pytest.mark.row("M16")
+@pytest.mark.django_db
+def test_columns_that_save_fills_can_be_left_out_of_the_validation() -> None:
+    with pytest.raises(InvalidInput, match="number|blank") as caught:
+        create(Invoice(customer="Ada"), actor=SYSTEM)
+    assert caught.value.__notes__ == ["If Invoice.save() fills them itself: create(…, exclude=['number'])."]
+
+    made = create(Invoice(customer="Ada"), actor=SYSTEM, exclude=["number"], request_id="k")
+    again = create(Invoice(customer="Ada"), actor=SYSTEM, exclude=["number"], request_id="k")
+
+    assert (made.number, again.pk) == ("INV-Ada", made.pk)
+    with pytest.raises(InvalidInput) as caught:
+        create(Invoice(), actor=SYSTEM, exclude=["number"])
+    assert [problem.field for problem in caught.value.problems] == ["customer"]
+
+
+@pytest.mark.row("M16")
+@pytest.mark.django_db
+@pytest.mark.parametrize(("exclude", "said"), [(["numbr"], "number"), ("number", "in a list")])
+def test_a_field_left_out_of_the_validation_must_exist(exclude: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        create(Invoice(customer="Ada"), actor=SYSTEM, exclude=exclude)
+
+
+@pytest.mark.row("M16")
+@pytest.mark.django_db
+@pytest.mark.parametrize("way", ["rest", "admin"])
+def test_rest_and_the_admin_leave_out_what_they_are_told(way: str, rf: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if way == "rest":
+
+        class Invoices(LifecycleViewSetMixin):
+            lifecycle = "invoices"
+            lifecycle_exclude = ["number"]
+
+        monkeypatch.setattr(Invoices, "get_actor", lambda self: SYSTEM)
+        Invoices().perform_creation(SimpleNamespace(validated_data={"customer": "Ada"}), None)
+    else:
+
+        class InvoiceAdmin(LifecycleAdminMixin, admin.ModelAdmin):
+            lifecycle_exclude = ["number"]
+
+        request = rf.post("/")
+        request.user = get_user_model().objects.create(username="ada")
+        InvoiceAdmin(Invoice, admin.AdminSite()).save_model(request, Invoice(customer="Ada"), None, False)
+
+    assert Invoice.objects.get().number == "INV-Ada"
+
+
+@pytest.mark.row("M11")
+@pytest.mark.django_db
+def test_hooks_that_fire_deeper_than_any_process_should_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    invoice = create(Invoice(customer="Ada", number="1"), actor=SYSTEM)
+    left = [120]
+
+    def fires_again(ctx: Any) -> None:
+        left[0] -= 1
+        if left[0]:
+            fire(ctx.record, "renew", actor=SYSTEM)
+
+    monkeypatch.setitem(renewing, "hook", fires_again)
+
+    with pytest.raises(NestedTooDeep, match=r"50 deep; the last is of 'invoices'.*on_success"):
+        fire(invoice, "renew", actor=SYSTEM)
+    assert (invoice.lifecycle.version, Invoice.objects.get().lifecycle.version) == (1, 1)
+
+    left[0] = frames.LIMIT
+    fire(invoice, "renew", actor=SYSTEM)
+    assert invoice.lifecycle.version == 1 + frames.LIMIT

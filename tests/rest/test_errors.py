@@ -15,6 +15,7 @@ from lifecycle.rest.errors import body_of_other, status_of
 TABLE = {
     exceptions.InvalidDefinition: None,
     exceptions.TransactionBroken: None,
+    exceptions.NestedTooDeep: None,
     exceptions.InvalidRoute: None,
     exceptions.InvalidSet: None,
     exceptions.InvalidSettings: None,
