@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from django.db import connections
 from django.db.models import Value
 
 from lifecycle.definition import overrides
 from lifecycle.definition.compiled import Definition
-from lifecycle.models import ParameterOverride
+from lifecycle.models import ParameterOverride, Tick
+from lifecycle.store import timing
 
 
 def read(definition: Definition, using: str) -> Any:
@@ -27,10 +27,17 @@ def read_with_complaints(definition: Definition, using: str) -> tuple[Any, dict[
 
 
 def lock(lifecycle: str, using: str) -> dict[str, Any]:
-    """The overrides of a lifecycle as JSON, locked until the transaction ends."""
-    rows = ParameterOverride.objects.using(using).filter(lifecycle=lifecycle).order_by("id")
-    if connections[using].features.has_select_for_update:
-        rows = rows.select_for_update()
+    """The overrides of a lifecycle as JSON, locked until the transaction ends; one lock however many there are.
+
+    Two values are judged together, also while neither has a row that could be locked: so the lock is a row of its own.
+    """
+    name = f"parameters {lifecycle}"[:50]
+    gate = Tick.objects.using(using).filter(name=name)
+    now = timing.now(using)
+    if not gate.update(next_at=now):
+        Tick.objects.using(using).bulk_create([Tick(name=name, next_at=now)], ignore_conflicts=True)
+        gate.update(next_at=now)
+    rows = ParameterOverride.objects.using(using).filter(lifecycle=lifecycle)
     return dict(rows.values_list("name", "value"))
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.core.checks import run_checks
-from django.db import connection
+from django.db import connection, transaction
 
 from lifecycle import SYSTEM, clock, registry
 from lifecycle.checks.ids import TAG
+from lifecycle.definition.parameters import InvalidParameter
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, Tick, TransitionLog, due
-from lifecycle.runtime import create, fire, fire_many
+from lifecycle.operations import set_parameter
+from lifecycle.runtime import create, fire, fire_many, parameters
 from lifecycle.store import ticks, timing
 from lifecycle.sweeps.tick import tick
 from tests.cases.models.folders import Folder
@@ -181,3 +184,34 @@ def test_a_deadline_whose_date_has_no_index_is_reported(monkeypatch: pytest.Monk
 
     assert said.msg == "desk.Ticket has no index on (status, due_on), which the tick asks for this deadline."
     assert said.hint == "Add models.Index(fields=['status', 'due_on'], name='…') to Ticket.Meta.indexes."
+
+
+# Operators at once ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("H2")
+@pytest.mark.django_db(transaction=True)
+def test_two_values_that_are_set_at_once_are_judged_together() -> None:
+    refused: list[InvalidParameter] = []
+    begun = threading.Event()
+
+    def lower_the_high_one() -> None:
+        begun.set()
+        try:
+            set_parameter("measured", "high", 3, actor=SYSTEM, reason="because")
+        except InvalidParameter as error:
+            refused.append(error)
+        finally:
+            connection.close()
+
+    other = threading.Thread(target=lower_the_high_one)
+    with transaction.atomic():
+        set_parameter("measured", "low", 7, actor=SYSTEM, reason="because")
+        other.start()
+        assert begun.wait(10)
+        other.join(0.3)  # it has to wait for this transaction
+        assert other.is_alive()
+    other.join(30)
+
+    assert "low must not be above high" in str(refused[0])
+    assert (parameters("measured").low, parameters("measured").high) == (7, 10)
