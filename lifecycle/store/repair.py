@@ -54,6 +54,10 @@ def repair(
         if keep == HISTORY and latest is not None:
             _write(definition, record.pk, latest.target, latest.version, latest.at, using)
             after = (latest.target, latest.version)
+        elif version == 0 and last > 0:
+            # Most likely saved plainly under a key that had a life before: nothing of that one is this record's.
+            lives.begin_saved(definition, record, now, using)
+            after = (state, last + 1)
         else:
             _write(definition, record.pk, state, last + 1, now, using)
             entry = TransitionLog(

@@ -199,6 +199,18 @@ def test_a_usual_creation_and_firing_pay_nothing_for_lives(django_assert_num_que
         fire(folder, "take", actor=SYSTEM)
 
 
+@pytest.mark.row("C1", "L6")
+def test_a_record_saved_under_a_key_used_before_is_repaired_into_a_life_of_its_own(old: Folder) -> None:
+    saved()
+
+    call_command("lifecycle_repair", "folders", reason="restored", no_input=True, stdout=io.StringIO())
+
+    row = Folder.objects.get()
+    assert (row.status, row.lifecycle_version, EffectRun.objects.get().error_kind) == ("shelf", 3, "record_gone")
+    assert [(one.transition, one.version) for one in row.lifecycle.history] == [("$create", 3)]
+    assert examine(only=["drift"]) == []
+
+
 # ---------------------------------------------------------------------------------------------- stays
 
 
