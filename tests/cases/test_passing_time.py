@@ -5,14 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 
-from lifecycle import SYSTEM, Permanent, clock, registry
+from lifecycle import SYSTEM, Permanent, clock, dispatch, registry
 from lifecycle.definition.compiled import CompiledTimeout
+from lifecycle.dispatch.recording import RecordingDispatcher
 from lifecycle.doctor import examine, ways_on
 from lifecycle.exceptions import LifecycleError
 from lifecycle.execution.drain import drain
@@ -21,7 +23,7 @@ from lifecycle.operations import cancel_run, retry_run
 from lifecycle.runtime import create, fire, fire_many
 from lifecycle.store import pruning, ticks, timing
 from lifecycle.store.pruning import Retention
-from lifecycle.sweeps import expired_leases
+from lifecycle.sweeps import expired_leases, unserved_queues
 from lifecycle.sweeps import tick as ticking
 from lifecycle.sweeps.passes import Pass
 from lifecycle.sweeps.tick import tick
@@ -406,3 +408,46 @@ def test_a_state_with_another_way_on_waits_for_no_effect_alone(way: str) -> None
     assert ways_on.awaited(parcels, "labelling") == ["print_label"]
     assert ways_on.awaited(states[way], "labelling") == []
     assert ways_on.awaited(parcels, "packed") == []
+
+
+@pytest.mark.row("H3")
+def test_a_queue_that_no_worker_serves_is_woken_with_growing_pauses() -> None:
+    queue_runs(2, queue="forgotten")
+    began = timing.now(USING) + dt.timedelta(seconds=1)
+    woken = []
+
+    with dispatch.replaced(RecordingDispatcher()) as dispatcher:
+        for seconds in range(0, 3600, 15):
+            with clock.replaced(lambda seconds=seconds: began + dt.timedelta(seconds=seconds)):  # type: ignore[misc]
+                unserved_queues.run_once(Pass(using=USING))
+            woken += [seconds] * len(dispatcher.published)
+            dispatcher.published.clear()
+
+    pauses = [after - before for before, after in pairwise(woken)]
+    assert woken[0] == 0
+    assert pauses[:4] == [30, 60, 120, 240]
+    assert max(pauses) == 900
+    assert len(woken) < 10
+
+
+@pytest.mark.row("H3")
+def test_a_queue_from_which_something_was_taken_is_woken_at_once_and_so_is_one_that_could_not_be() -> None:
+    queue_runs(2, queue="slow")
+    first, second = EffectRun.objects.order_by("available_at", "id")
+    EffectRun.objects.filter(pk=second.pk).update(available_at=first.available_at + dt.timedelta(microseconds=1))
+
+    def woken(dispatcher: RecordingDispatcher) -> list[str]:
+        with dispatch.replaced(dispatcher), travel(seconds=5):
+            unserved_queues.run_once(Pass(using=USING))
+        return dispatcher.published
+
+    class Down(RecordingDispatcher):
+        def publish(self, queue: str) -> bool:
+            return False
+
+    woken(Down())
+    assert woken(RecordingDispatcher()) == ["slow"]
+    assert woken(RecordingDispatcher()) == []
+    EffectRun.objects.filter(pk=first.pk).update(status="succeeded")
+    assert woken(RecordingDispatcher()) == ["slow"]
+    assert woken(RecordingDispatcher()) == []
