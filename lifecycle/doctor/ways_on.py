@@ -32,7 +32,7 @@ def awaited(definition: Definition, state: str) -> list[str]:
     project fires: neither for people nor what follows an effect.
     """
     follow_ups = {name for effect in definition.effects.values() for name in _follow_ups(effect)}
-    triggers = [*definition.timeouts.values(), *definition.deadlines.values()]
+    triggers: list[Any] = [*definition.timeouts.values(), *definition.deadlines.values()]
     if any(state in trigger.when for trigger in triggers):
         return []
     ways = {way.name: way for way in definition.leaving(state) if set(way.targets) != {state}}

@@ -307,13 +307,13 @@ def _validate(definitions: Sequence[Definition], record: Any, using: str, left_o
             raise
     problems += _unreadable(record, {problem.field for problem in problems}, using)
     if problems:
-        error = InvalidInput(
+        invalid = InvalidInput(
             " ".join(str(problem) for problem in problems), problems=problems, lifecycle=definitions[0].name
         )
         missing = sorted({problem.field for problem in problems if problem.code in ("null", "blank")})
         if missing:  # for who wrote the call, not for who filled in a form
-            error.add_note(f"If {record._meta.object_name}.save() fills them itself: create(…, exclude={missing}).")
-        raise error
+            invalid.add_note(f"If {record._meta.object_name}.save() fills them itself: create(…, exclude={missing}).")
+        raise invalid
 
 
 def _choking(record: Any, owned: set[str]) -> Iterator[InputProblem]:
