@@ -126,9 +126,14 @@ class People(RuleBasedStateMachine):
     # ---------------------------------------------------------------------------------------------- creating
 
     @initialize()
-    def there_are_two_folders(self) -> None:
+    def there_are_some_folders(self) -> None:
         for using in ALIASES:
-            self.someone_creates(using, "a", None, "first")
+            for slug in SLUGS[:3]:
+                self.someone_creates(using, slug, None, "first")
+        for slug in SLUGS[:2]:
+            row = Folder.objects.get(pk=slug)
+            fire(row, "take", actor=SYSTEM)
+            self.moved(self.known["default", slug], "take", {})
 
     @rule(
         using=st.sampled_from(ALIASES),
@@ -177,6 +182,22 @@ class People(RuleBasedStateMachine):
         Folder.objects.using(using).get(pk=slug).delete()
         del self.known[key]
 
+    @precondition(lambda self: self.known)
+    @rule(data=st.data(), plainly=st.booleans(), fires=st.booleans())
+    def someone_uses_a_key_again(self, data: Any, plainly: bool, fires: bool) -> None:
+        """At once after the delete, with whatever the deleted record left pending."""
+        using, slug = key = data.draw(st.sampled_from(sorted(self.known)))
+        Folder.objects.using(using).get(pk=slug).delete()
+        del self.known[key]
+        if plainly:
+            self.someone_saves_a_new_row_plainly(using, slug, "again")
+        else:
+            self.someone_creates(using, slug, None, "again")
+        if fires:
+            row = Folder.objects.using(using).get(pk=slug)
+            fire(row, "take", actor=SYSTEM)
+            self.moved(self.known[key], "take", {})
+
     # ---------------------------------------------------------------------------------------------- firing
 
     @precondition(lambda self: self.known)
@@ -196,9 +217,9 @@ class People(RuleBasedStateMachine):
         elif edit == "in place":
             row.labels.append("edited")
         given, fits = edges.INPUTS[given_] if transition == "take" else ({}, True)
-        behave, ending = HOOKS[hook] if transition == "take" else HOOKS["nothing"]
+        behave, ending = HOOKS[hook]
         expected = self.expected(told, transition, edit, fits=fits)
-        with behaving("hook", behave):
+        with behaving("hook" if transition == "take" else "hook of a return", behave):
             error = error_of(lambda: fire(row, transition, actor=SYSTEM, input=dict(given)))
         if expected:
             assert isinstance(error, expected), (expected, error)
@@ -230,7 +251,7 @@ class People(RuleBasedStateMachine):
         columns.update(edges.stored(given))
         columns["lifecycle_version"] = None  # asked of the rows, where the numbers of a life are checked
 
-    @rule(using=st.sampled_from(ALIASES), poisoned=st.sampled_from([(), ("a",), ("b", "c")]), edited=st.booleans())
+    @rule(using=st.sampled_from(ALIASES), poisoned=st.sampled_from([("a",), (), ("b", "c")]), edited=st.booleans())
     def someone_fires_many(self, using: str, poisoned: tuple[str, ...], edited: bool) -> None:
         """A queryset or a list; some of its rows cannot be decided, or were edited by whoever holds them."""
 
@@ -281,7 +302,7 @@ class People(RuleBasedStateMachine):
                 found.add((using, slug))
         return found
 
-    @rule(minutes=st.sampled_from([1, 61]), poisoned=st.sampled_from([(), ("a",)]))
+    @rule(minutes=st.sampled_from([61, 1]), poisoned=st.sampled_from([("a",), ()]))
     def time_passes(self, minutes: int, poisoned: tuple[str, ...]) -> None:
         """A timeout moves what it can, however bad one of the rows is; what waited for longer follows."""
 

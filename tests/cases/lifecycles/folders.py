@@ -51,6 +51,10 @@ class FolderLifecycle(Lifecycle[Folder]):
     def note_taking(self, ctx: Any) -> None:
         behave("hook", ctx)
 
+    @put_back.hook
+    def note_putting_back(self, ctx: Any) -> None:
+        behave("hook of a return", ctx)
+
     @take.effect(on_success=file)
     def scan(self, ctx: Any) -> None:
         behave("effect", ctx)
