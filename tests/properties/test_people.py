@@ -152,8 +152,8 @@ class People(RuleBasedStateMachine):
             assert spent is not None
             assert spent[:2] != (slug, title) or not there or self.known[using, slug].columns["lifecycle_version"] < 1
             return
-        except LifecycleError:
-            assert there
+        except LifecycleError:  # taken; or a repeat whose record has been deleted since
+            assert there or spent is not None
             return
         assert not there or (spent is not None and spent[:2] == (slug, title)), "created twice"
         if there:
@@ -183,8 +183,8 @@ class People(RuleBasedStateMachine):
         del self.known[key]
 
     @precondition(lambda self: self.known)
-    @rule(data=st.data(), plainly=st.booleans(), fires=st.booleans())
-    def someone_uses_a_key_again(self, data: Any, plainly: bool, fires: bool) -> None:
+    @rule(data=st.data(), plainly=st.booleans(), then=st.sampled_from(["a drain", "a firing", "nothing"]))
+    def someone_uses_a_key_again(self, data: Any, plainly: bool, then: str) -> None:
         """At once after the delete, with whatever the deleted record left pending."""
         using, slug = key = data.draw(st.sampled_from(sorted(self.known)))
         Folder.objects.using(using).get(pk=slug).delete()
@@ -193,7 +193,9 @@ class People(RuleBasedStateMachine):
             self.someone_saves_a_new_row_plainly(using, slug, "again")
         else:
             self.someone_creates(using, slug, None, "again")
-        if fires:
+        if then == "a drain":
+            self.a_worker_drains("nothing")
+        if then == "a firing":
             row = Folder.objects.using(using).get(pk=slug)
             fire(row, "take", actor=SYSTEM)
             self.moved(self.known[key], "take", {})
