@@ -25,6 +25,7 @@ from lifecycle.store import timing
 from tests.cases.lifecycles.neighbours import renewing
 from tests.cases.models.folders import Folder
 from tests.cases.models.neighbours import Invoice
+from tests.dispatch.test_celery import SeveralApps, app
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -198,3 +199,11 @@ def test_hooks_that_fire_deeper_than_any_process_should_are_told_so(monkeypatch:
     left[0] = frames.LIMIT
     fire(invoice, "renew", actor=SYSTEM)
     assert invoice.lifecycle.version == 1 + frames.LIMIT
+
+
+__all__ = ["app"]  # a fixture
+
+
+@pytest.mark.row("M12")
+class TestSeveralCeleryApps(SeveralApps):
+    """What a worker sends goes through its own app."""

@@ -20,6 +20,7 @@ from django.db import connection, models
 from django.db.models.expressions import RawSQL
 from django.test.utils import CaptureQueriesContext, isolate_apps
 
+from hatch_build import described, urls
 from lifecycle import (
     SYSTEM,
     Conflict,
@@ -38,6 +39,7 @@ from lifecycle.checks.ids import TAG
 from lifecycle.definition.parameters import InvalidParameter
 from lifecycle.dispatch.celery import CeleryDispatcher
 from lifecycle.dispatch.none import NoDispatcher
+from lifecycle.exceptions import InvalidDefinition
 from lifecycle.models import LifecycleModel, ParameterOverride, StateField
 from lifecycle.models.writes import bypass
 from lifecycle.operations import reset_parameter, set_parameter
@@ -47,6 +49,7 @@ from lifecycle.testing import assert_history
 from tests.cases.lifecycles.own_projects import CrateLifecycle
 from tests.cases.models.own_projects import Crate
 from tests.columns.models import OldTable
+from tests.definition.test_rules import form_with_a_file
 from tests.desk.lifecycles import TicketLifecycle
 from tests.desk.models import Ticket
 
@@ -371,3 +374,21 @@ def test_adopting_a_table_that_was_never_analysed_reads_no_more_than_a_batch() -
     assert "Sort" not in plan, plan
     assert "Seq Scan" not in plan, plan
     assert "lifecycle_entry_version" in plan, plan
+
+
+@pytest.mark.row("L3")
+@pytest.mark.once
+def test_a_form_that_asks_for_a_file_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(InvalidDefinition, match="Save the upload to a model of its own first"):
+        form_with_a_file()
+
+
+@pytest.mark.row("L15")
+@pytest.mark.once
+@pytest.mark.parametrize("address", ["", "https://pages.example/project"])
+def test_no_link_of_the_readme_is_dead_where_only_the_readme_is(address: str) -> None:
+    text = described((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8"), address)
+
+    links = re.findall(r"\[[^\]]+\]\(([^)\s]+)\)", text)
+    assert [link for link in links if not re.match(r"\w+:|#", link)] == []
+    assert bool(urls(address)) is bool(address)

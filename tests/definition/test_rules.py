@@ -604,12 +604,6 @@ def on_same_with_several_targets() -> None:
         push = Transition("open", ["closed", "locked"], route=lambda ctx: "closed", on_same="ok")
 
 
-@pytest.mark.row("L3")
-def test_what_to_do_with_a_file_is_said() -> None:
-    with pytest.raises(InvalidDefinition, match="Save the upload to a model of its own first"):
-        form_with_a_file()
-
-
 @wrong(
     ("lifecycle.E028", "Broken.close", "The form of 'close' asks for a file (photo), which no input can hold."),
     ("lifecycle.E028", "Broken.close", "The form of 'close' asks for a file (scan), which no input can hold."),

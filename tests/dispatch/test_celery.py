@@ -279,8 +279,8 @@ class TestTickStep:
         assert messages(app, "celery") == []
 
 
-class TestSeveralApps:
-    """Two apps in one process, the other one current."""
+class SeveralApps:
+    """Two apps in one process, the other one current; collected as a case."""
 
     @pytest.fixture
     def workers_own(self, app: Celery) -> Iterator[Celery]:
@@ -289,14 +289,12 @@ class TestSeveralApps:
         yield own
         celery_dispatch._workers_app.clear()
 
-    @pytest.mark.row("M12")
     def test_a_worker_ticks_by_its_own_app_and_where_its_routes_say(self, app: Celery, workers_own: Celery) -> None:
         assert tasks.TickStep(Consumer(workers_own)).send(Consumer(workers_own)) is True
 
         assert [message.headers["task"] for message in messages(workers_own, "ours")] == ["lifecycle.tick"]
         assert messages(app, "celery") == []
 
-    @pytest.mark.row("M12")
     def test_what_a_worker_publishes_goes_through_its_own_app(self, app: Celery, workers_own: Celery) -> None:
         class Worker:
             app = workers_own

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
@@ -14,11 +13,9 @@ from django.utils import translation
 from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
 
-from lifecycle import Fail, Permanent, clock
-from lifecycle.execution.drain import drain
+from lifecycle import clock
 from lifecycle.models import EffectRun, ParameterOverride, TransitionLog
 from lifecycle.runtime import create, fire
-from lifecycle.testing import travel
 from tests.desk.models import Agent, Parcel, Ticket
 from tests.rest.conftest import assert_error, client_of, user_with
 from tests.rest.desk import TicketViewSet
@@ -247,48 +244,6 @@ def test_a_cursor_that_was_tampered_with_is_not_found(api: APIClient, ticket: Ti
     assert response.status_code in (200, 404)
     if response.status_code == 404:
         assert_error(response, 404, "not_found")
-
-
-@pytest.mark.row("K19")
-@pytest.mark.parametrize(
-    ("error", "shown"),
-    [
-        (ConnectionError("postgres://app:hunter2@10.0.0.7 refused"), False),
-        (Fail("no_service", "Not to hunter2 Street."), True),
-        (Permanent("The label printer of hunter2 is gone."), True),
-    ],
-    ids=repr,
-)
-def test_what_an_exception_said_is_for_operators_and_what_an_effect_says_for_readers(
-    parcel: Parcel, user: User, operator: User, behave: dict[str, Any], error: Exception, shown: bool
-) -> None:
-    def fails(ctx: Any) -> None:
-        raise error
-
-    behave["print_label"] = fails
-    fire(parcel, "send", actor=user)
-    for minutes in (0, 1, 2):
-        with travel(minutes=minutes):
-            drain()
-    parcel.refresh_from_db()
-    assert parcel.status == "stuck"
-
-    for door in ("runs", "lifecycle", "history"):
-        address = f"/api/parcels/{parcel.pk}/{door}/"
-        told = client_of(user).get(address).json()
-        told.pop("record", None)  # this process copies the text into a column of its own
-        assert ("hunter2" in json.dumps(told)) is shown
-        assert "hunter2" in client_of(operator).get(address).content.decode()
-
-
-@pytest.mark.row("K19")
-def test_why_a_follow_up_waits_is_for_operators(parcel: Parcel, user: User, operator: User) -> None:
-    fire(parcel, "send", actor=user)
-    EffectRun.objects.update(follow_up="pending", follow_up_error="IntegrityError: hunter2")
-    address = f"/api/parcels/{parcel.pk}/runs/"
-
-    assert "hunter2" not in client_of(user).get(address).content.decode()
-    assert "hunter2" in client_of(operator).get(address).content.decode()
 
 
 def test_what_is_inside_a_run_is_for_operators(parcel: Parcel, user: User, operator: User) -> None:
