@@ -21,6 +21,7 @@ from lifecycle.execution import (
     interference,
     isolation,
     points,
+    silence,
     watchdog,
 )
 from lifecycle.execution.alarms import Alarm
@@ -177,14 +178,19 @@ def _call(start: Start, record: Any, watch: Watch) -> Any:
     with watchdog.timing(watch, limits, expire, interruptible=alarm.usable), isolation.call():
         try:
             with alarm:
-                if interference.before is not None:
-                    interference.before(start.definition, effect, ctx)
-                return effect.call(ctx)
+                return _enter(start, ctx)
         except BaseException as error:
             if alarm.rang and not isinstance(error, (KeyboardInterrupt, SystemExit, TimedOut)):
                 # Unwinding an interrupted statement often ends in another error; the time was up all the same.
                 raise limits.exceeded() from error
             raise
+
+
+@silence.calls_an_effect
+def _enter(start: Start, ctx: EffectContext) -> Any:
+    if interference.before is not None:
+        interference.before(start.definition, start.effect, ctx)
+    return start.effect.call(ctx)
 
 
 def _must_hold(start: Start, watch: Watch) -> None:

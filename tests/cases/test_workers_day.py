@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ from django.db import connection, connections, transaction
 
 from lifecycle import SYSTEM, clock, conf, effect
 from lifecycle.exceptions import LeaseLost
-from lifecycle.execution import attempts, crashes, finishing, follow_ups, watchdog
+from lifecycle.execution import attempts, crashes, finishing, follow_ups, silence, watchdog
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire
@@ -21,6 +24,8 @@ from lifecycle.testing import Kit
 from tests.desk.models import Parcel, Ticket
 from tests.execution.rows import USING, claim, expire, queue_run
 from tests.execution.watched import LIMIT, drained, until
+from tests.processes.children import stage
+from tests.processes.proxy import Proxy
 
 SECOND = dt.timedelta(seconds=1)
 HOUR = dt.timedelta(hours=1)
@@ -291,3 +296,90 @@ def test_the_session_waits_for_locks_afterwards_as_it_did_before(
         drain(runs=1)
 
     assert limits() == before
+
+
+# A database that neither answers nor hangs up ------------------------------------------------------
+
+
+@by_row
+@pytest.mark.processes
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G12")
+@pytest.mark.parametrize("when", ["connecting", "reporting"])
+def test_a_silent_database_is_named_in_the_log_and_the_first_signal_ends_the_worker(tmp_path: Path, when: str) -> None:
+    with Proxy(connection.settings_dict) as proxy, stage(tmp_path) as made:
+        if when == "connecting":
+            proxy.fall_silent()
+        else:
+            made.hold_effects()
+            sent()
+        port, after = str(proxy.port), "0.5"
+        worker = made.lifecycle_worker(LIFECYCLE_PROCESS_DATABASE_PORT=port, LIFECYCLE_PROCESS_SILENCE=after)
+        if when == "connecting":
+            made.wait_until("a connection", lambda: proxy.connections)
+        else:
+            made.wait_until("the start", lambda: made.journal("start"))
+        proxy.fall_silent()
+        made.let_go()
+
+        made.wait_until("the line", lambda: "The database 'default' has not answered for" in worker.output)
+        worker.terminate()
+        assert made.wait_for_end(worker, seconds=5) == silence.EXIT_CODE
+
+    assert "the worker was told to end: it ends." in worker.output
+    if when == "reporting":
+        assert (the_run().status, the_run().crashes) == ("running", 0)
+        expire(the_run())
+        assert crashes.take_back(USING).queued == 1
+
+
+SLEEPS = {"postgresql": "SELECT pg_sleep(0.4)", "mysql": "SELECT SLEEP(0.4)"}
+
+
+def long(ctx: Any = None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(SLEEPS[connection.vendor])
+
+
+@by_row
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G12")
+@pytest.mark.parametrize("whose", ["worker", "effect", "callback"])
+def test_only_a_wait_of_the_workers_own_is_a_silence(
+    behave: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, whose: str
+) -> None:
+    monkeypatch.setattr(silence, "AFTER", 0.1)
+
+    behave["refund_postage"] = long
+    with silence.noticed(lambda: False):
+        if whose == "effect":
+            returned()
+            assert drain().done == 1
+        elif whose == "callback":
+            with transaction.atomic():
+                transaction.on_commit(lambda: threading.Event().wait(0.4))
+        else:
+            long()
+
+    lines = [record.getMessage() for record in caplog.records if "has not answered" in record.getMessage()]
+    assert len(lines) == (whose == "worker")
+
+
+@by_row
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.row("G12")
+@pytest.mark.parametrize(("told", "ends"), [(signal.SIGTERM, True), (signal.SIGUSR1, False)])
+def test_a_signal_counts_though_the_driver_lets_no_handler_be_called(
+    monkeypatch: pytest.MonkeyPatch, told: int, ends: bool
+) -> None:
+    monkeypatch.setattr(silence, "AFTER", 0.1)
+    codes: list[int] = []
+    monkeypatch.setattr(os, "_exit", codes.append)
+    handler = signal.signal(told, lambda number, frame: None)
+    try:
+        with silence.noticed(lambda: False):
+            os.kill(os.getpid(), told)
+            long()
+    finally:
+        signal.signal(told, handler)
+    assert set(codes) == ({silence.EXIT_CODE} if ends else set())

@@ -21,8 +21,10 @@ class ProcessesConfig(AppConfig):
     label = "processes"
 
     def ready(self) -> None:
+        from lifecycle.execution import silence
         from tests.desk import lifecycles
 
+        silence.AFTER = float(os.environ.get("LIFECYCLE_PROCESS_SILENCE", silence.AFTER))
         lifecycles.behaviours["print_label"] = print_label
         lifecycles.DEFAULTS["print_label"] = print_label
 

@@ -18,7 +18,7 @@ from django.core.management.base import BaseCommand
 from django.db import connections
 
 from lifecycle import registry
-from lifecycle.execution import connecting
+from lifecycle.execution import connecting, silence
 from lifecycle.execution.drain import drain
 from lifecycle.suggest import did_you_mean
 from lifecycle.sweeps import tick as ticking
@@ -70,7 +70,8 @@ class Command(BaseCommand):
             event="started",
             queues=worker.queues,
         )
-        worker.run()
+        with silence.noticed(lambda: worker.stopping):
+            worker.run()
         self._tell("lifecycle_worker: stopped.", event="stopped", done=worker.done)
 
     def _warn_of_strange(self, queues: list[str]) -> None:
