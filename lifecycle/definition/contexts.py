@@ -45,6 +45,7 @@ class TransitionContext(Generic[Record_co]):
     entry: Any = None
     previous: Mapping[str, Any] | None = None
     using: str = "default"
+    key: Any = field(default=None, repr=False)  # which record, as the store names it
 
     @cached_property
     def parameters(self) -> Any:

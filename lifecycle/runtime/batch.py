@@ -23,6 +23,7 @@ from lifecycle.runtime import announcements, expectations, firing, frames, order
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
 from lifecycle.store import effect_runs, history, lives, records, transactions
+from lifecycle.store.record_keys import RecordKey
 
 BATCH_SIZE = 200
 Subjects: TypeAlias = QuerySet[Any] | Iterable[Record]
@@ -228,9 +229,10 @@ def _decided(
 ) -> Iterator[tuple[TransitionContext[Any], dict[str, Any], str]]:
     for record in locked:
         try:
-            ctx = firing.context(order, record, now, using)
-            if firing.is_already_there(order, record, ctx):
-                entry = history.latest(order.definition.name, records.text_id(record), using)
+            key = RecordKey.of(order.definition, record, using)
+            ctx = firing.context(order, record, now, key)
+            if firing.is_already_there(order, ctx):
+                entry = history.latest(key)
                 report.fired.append(Fired(record=record, entry=entry, replayed=True))
                 continue
             ctx, accepted = firing.decide(order, ctx)
@@ -265,7 +267,7 @@ def _write(
     effect_runs.owe(everything, using)
     after_commit.wake(using, {run.queue for run in everything if run.available_at <= now})
     _announce(definition, [(ctx.record, entry) for (ctx, _, _), entry in zip(decided, entries, strict=True)], using)
-    frames.moved(using, definition.name, [entry.record_id for entry in entries])
+    frames.moved(ctx.key for ctx, _, _ in decided)
     return [
         Fired(record=ctx.record, entry=entry, runs=tuple(runs[entry.pk]))
         for (ctx, _, _), entry in zip(decided, entries, strict=True)
@@ -289,19 +291,20 @@ def _one_by_one(
 ) -> None:
     for pk in pks:
         own = replace(order, request_id=keys[pk]) if keys is not None else order
+        key = RecordKey.of(order.definition, pk, using)
         try:
             with transactions.atomic(using):
                 if skip_locked:
                     locked, _ = records.lock_many(order.definition, [pk], using, skip_locked=True)
                     if not any(_is_still_due(order, record) for record in locked):
                         continue
-                fired = firing.fire_in_transaction(own, pk, using, edits.get(pk, expectations.NO_EDITS))
+                fired = firing.fire_in_transaction(own, key, edits.get(pk, expectations.NO_EDITS))
             report.fired.append(fired)
         except DatabaseError as error:
             if retrying.lost_a_race(error) or not connections[using].is_usable():
                 raise
             if isinstance(error, IntegrityError):
-                report.refused.append(_refusal(pk, expectations.explained(error, order.definition, pk, using)))
+                report.refused.append(_refusal(pk, expectations.explained(error, order.definition, key)))
                 continue
             report.refused.append(_refusal(pk, error))
         except Exception as error:  # noqa: BLE001 whatever one record's hooks do, the others go on

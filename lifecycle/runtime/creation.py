@@ -21,6 +21,7 @@ from lifecycle.refusals import InputProblem
 from lifecycle.runtime import announcements, evaluator, firing, frames, inputs, orders, requests, retrying, writing
 from lifecycle.runtime.results import Fired
 from lifecycle.store import given, history, lives, parameters, readable, records, timing, uniqueness
+from lifecycle.store.record_keys import RecordKey
 from lifecycle.suggest import did_you_mean
 
 Record = TypeVar("Record")
@@ -153,7 +154,9 @@ def begin(
             # Perhaps the key has a history: then this life's versions go on after the last one's.
             if tried and not committed:
                 every = (definition, *(one for one, _ in beside))
-                before = {one.name: last for one in every if (last := lives.earlier(one, tried[-1], alias))}
+                before = {
+                    one.name: last for one in every if (last := lives.earlier(RecordKey.of(one, tried[-1], alias)))
+                }
             if not before:
                 raise
             return attempt()
@@ -208,7 +211,7 @@ def _begin(
     with frames.noticing() as moved:
         records.insert(ctx.record, starts, now, using)
     for name, last in before.items():
-        lives.end_earlier(registry.get(name), ctx.record.pk, last, now, using)
+        lives.end_earlier(RecordKey.of(registry.get(name), ctx.record, using), last, now)
     begun = _first_entry(definition, ctx, starts[0][2], stored, request_hash, using, moved)
     for one, start, version in starts[1:]:
         _first_entry(one, replace(ctx, target=start, request_id=None), version, stored, "", using, moved)
@@ -228,10 +231,11 @@ def _first_entry(
     stored: Mapping[str, Any],
     request_hash: str,
     using: str,
-    moved: set[tuple[str, str, str]],
+    moved: set[RecordKey],
 ) -> Fired:
     """The entry of a creation and what it enqueues; ``moved``: what a receiver or ``save()`` has moved on already."""
-    state = ctx.target or ""
+    key = RecordKey.of(definition, ctx.record, using)
+    ctx, state = replace(ctx, key=key), ctx.target or ""
     written = writing.entry(
         definition, ctx, target=state, version=version, stored_input=stored, request_hash=request_hash
     )
@@ -239,7 +243,7 @@ def _first_entry(
     ctx = replace(ctx, entry=entry)
     announcement = announcements.register(definition, ctx.record, using)
     # A receiver may have taken back what it fired; the entries say.
-    moved_on = (using, definition.name, entry.record_id) in moved and history.has_moved_on(entry, using)
+    moved_on = key in moved and history.has_moved_on(entry, using)
     hooks = list(definition.enter_hooks.get(state, ()))
     moved_on = moved_on or firing.run_hooks(hooks, ctx, definition, using)
     announcement.of(entry)

@@ -21,13 +21,14 @@ from lifecycle.exceptions import (
 from lifecycle.models import writes
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.store import lives, records
+from lifecycle.store.record_keys import RecordKey
 
 # Columns of an instance whose values are not what its row held: {attname: (was, is)}.
 Edits = Mapping[str, tuple[Any, Any]]
 NO_EDITS: Edits = {}
 
 
-def refuse_if_moved(order: FiringOrder, record: Any) -> None:
+def refuse_if_moved(order: FiringOrder, record: Any, key: RecordKey) -> None:
     """Compares the record with what the decision was made on.
 
     Raises:
@@ -37,7 +38,7 @@ def refuse_if_moved(order: FiringOrder, record: Any) -> None:
     definition, version = order.definition, records.version_of(order.definition, record)
     facts: dict[str, Any] = {
         "lifecycle": definition.name,
-        "record_id": records.text_id(record),
+        "record_id": key.record_id,
         "transition": order.transition.name,
         "version": version,
     }
@@ -126,14 +127,14 @@ def refuse_edits(definition: Definition, row: Any, edits: Edits) -> None:
     )
 
 
-def explained(error: IntegrityError, definition: Definition, pk: Any, using: str) -> Exception:
+def explained(error: IntegrityError, definition: Definition, key: RecordKey) -> Exception:
     """What a constraint's refusal means: `HistoryAhead` when the row is older than its history, else the error itself.
 
     Must be called after the transaction, or the savepoint, of the refusal has ended.
     """
     try:
-        record = records.read(definition, records.text_id(pk), using)
-        last = lives.earlier(definition, pk, using)
+        record = records.read(definition, key.record_id, key.using)
+        last = lives.earlier(key)
     except (DatabaseError, LifecycleError):
         return error
     version = records.version_of(definition, record)
@@ -144,7 +145,7 @@ def explained(error: IntegrityError, definition: Definition, pk: Any, using: str
         "the row was put back, by a fixture or a backup. "
         f"`manage.py lifecycle_repair {definition.name}` shows such rows and lets them go on after their history.",
         lifecycle=definition.name,
-        record_id=records.text_id(pk),
+        record_id=key.record_id,
         version=version,
         expected=last,
         got=version,

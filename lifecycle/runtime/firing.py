@@ -34,6 +34,7 @@ from lifecycle.runtime import (
 from lifecycle.runtime.orders import FiringOrder
 from lifecycle.runtime.results import Fired
 from lifecycle.store import effect_runs, history, lives, parameters, records, transactions
+from lifecycle.store.record_keys import RecordKey
 
 
 def fire(
@@ -94,21 +95,21 @@ def fire(
 
 
 def _fire(order: FiringOrder, record: Any, edits: expectations.Edits) -> Fired:
-    using = write_alias(record)
+    key = RecordKey.of(order.definition, records.key_of(record), write_alias(record))
 
     def work() -> Fired:
-        return fire_in_transaction(order, record.pk, using, edits)
+        return fire_in_transaction(order, key, edits)
 
     def settle(fired: Fired) -> None:
         records.align(order.definition, record, fired.record)
 
-    with tracing.transition(order.definition.name, order.transition.name, records.text_id(record)):
+    with tracing.transition(order.definition.name, order.transition.name, key.record_id):
         try:
             return retrying.in_own_transaction(
-                work, using, settle=settle, lost=lambda: records.conflict(order.definition, record)
+                work, key.using, settle=settle, lost=lambda: records.conflict(order.definition, record)
             )
         except IntegrityError as error:
-            raise expectations.explained(error, order.definition, record.pk, using) from error
+            raise expectations.explained(error, order.definition, key) from error
 
 
 def fire_owed(
@@ -142,26 +143,25 @@ def fire_owed(
         reserved=True,
         follows_run=True,
     )
-    pk = records.parse_id(definition, record_id)
+    key = RecordKey.of(definition, records.parse_id(definition, record_id), using)
     with transactions.atomic(using):
-        return fire_in_transaction(order, pk, using)
+        return fire_in_transaction(order, key)
 
 
-def fire_in_transaction(
-    order: FiringOrder, pk: Any, using: str, edits: expectations.Edits = expectations.NO_EDITS
-) -> Fired:
-    """The order of events of one firing; must be called inside ``transactions.atomic(using)``."""
-    record, now = records.lock(order.definition, pk, using)
+def fire_in_transaction(order: FiringOrder, key: RecordKey, edits: expectations.Edits = expectations.NO_EDITS) -> Fired:
+    """The order of events of one firing; must be called inside ``transactions.atomic(key.using)``."""
+    using = key.using
+    record, now = records.lock(order.definition, key.pk, using)
     expectations.refuse_edits(order.definition, record, edits)
     if records.version_of(order.definition, record) == 0 and not order.follows_run:
-        lives.begin_saved(order.definition, record, now, using)
-    repeat = repeated(order, record, using)
+        lives.begin_saved(order.definition, record, key, now)
+    repeat = repeated(order, record, key)
     if repeat is not None:
         return repeat
-    expectations.refuse_if_moved(order, record)
-    ctx = context(order, record, now, using)
-    if is_already_there(order, record, ctx):
-        return Fired(record=record, entry=_latest(order, record, using), replayed=True)
+    expectations.refuse_if_moved(order, record, key)
+    ctx = context(order, record, now, key)
+    if is_already_there(order, ctx):
+        return Fired(record=record, entry=history.latest(key), replayed=True)
     ctx, accepted = decide(order, ctx)
     ctx = replace(ctx, target=writing.route(order.definition, order.transition, ctx))
     changes = writing.changes(order.definition, order.transition, ctx, accepted)
@@ -212,7 +212,7 @@ def owe(
 
 def run_hooks(hooks: list[Hook], ctx: TransitionContext[Any], definition: Definition, using: str) -> bool:
     """Calls the hooks in order; stops, answering True, as soon as one moved its own record on."""
-    with frames.entered(using, definition.name, records.text_id(ctx.record)) as frame:
+    with frames.entered(ctx.key) as frame:
         for hook in hooks:
             with transactions.noticing_deadlocks(using):
                 hook.call(ctx)
@@ -225,7 +225,7 @@ def run_hooks(hooks: list[Hook], ctx: TransitionContext[Any], definition: Defini
     return False
 
 
-def repeated(order: FiringOrder, record: Any, using: str) -> Fired | None:
+def repeated(order: FiringOrder, record: Any, key: RecordKey) -> Fired | None:
     """The first answer, if this request id was spent on the very same request.
 
     Raises:
@@ -233,7 +233,7 @@ def repeated(order: FiringOrder, record: Any, using: str) -> Fired | None:
     """
     if order.request_id is None:
         return None
-    entry = history.find_request(order.definition.name, records.text_id(record), order.request_id, using)
+    entry = history.find_request(key, order.request_id)
     if entry is None:
         return None
     if not lives.is_of_this_life(entry):
@@ -243,7 +243,7 @@ def repeated(order: FiringOrder, record: Any, using: str) -> Fired | None:
     return Fired(record=record, entry=entry, replayed=True)
 
 
-def context(order: FiringOrder, record: Any, now: dt.datetime, using: str) -> TransitionContext[Any]:
+def context(order: FiringOrder, record: Any, now: dt.datetime, key: RecordKey) -> TransitionContext[Any]:
     """What guards, routes, sets and hooks get to see."""
     return TransitionContext(
         record=record,
@@ -252,21 +252,22 @@ def context(order: FiringOrder, record: Any, now: dt.datetime, using: str) -> Tr
         source=records.state_of(order.definition, record),
         now=now,
         input=order.input,
-        load_parameters=lambda: parameters.read(order.definition, using),
+        load_parameters=lambda: parameters.read(order.definition, key.using),
         reason=order.reason,
         request_id=order.request_id,
-        using=using,
+        using=key.using,
+        key=key,
     )
 
 
-def is_already_there(order: FiringOrder, record: Any, ctx: TransitionContext[Any]) -> bool:
+def is_already_there(order: FiringOrder, ctx: TransitionContext[Any]) -> bool:
     """Whether ``on_same="ok"`` makes this a no-op: the record is in the target already, and the actor may fire it."""
     edge = order.transition
     if not evaluator.already_there(edge, ctx):
         return False
     refusals = evaluator.permissions(order.definition, edge, ctx)
     if refusals:
-        raise evaluator.refused(order.definition, edge, records.text_id(record), refusals)
+        raise evaluator.refused(order.definition, edge, ctx.key.record_id, refusals)
     return True
 
 
@@ -276,7 +277,7 @@ def decide(order: FiringOrder, ctx: TransitionContext[Any]) -> tuple[TransitionC
     Raises:
         PermissionRefused, WrongState, InvalidInput, GuardRefused: in this order, each with all of its reasons.
     """
-    definition, edge, record_id = order.definition, order.transition, records.text_id(ctx.record)
+    definition, edge, record_id = order.definition, order.transition, ctx.key.record_id
     refusals = evaluator.state_and_permission(definition, edge, ctx)
     if refusals:
         raise evaluator.refused(definition, edge, record_id, refusals)
@@ -312,7 +313,3 @@ def entry_of(order: FiringOrder, ctx: TransitionContext[Any], version: int) -> T
 def write_alias(record: Any) -> str:
     """The database a record is written to."""
     return str(router.db_for_write(type(record), instance=record))
-
-
-def _latest(order: FiringOrder, record: Any, using: str) -> TransitionLog | None:
-    return history.latest(order.definition.name, records.text_id(record), using)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from lifecycle.exceptions import NestedTooDeep
+from lifecycle.store.record_keys import RecordKey
 
 
 class Frame:
@@ -14,7 +15,7 @@ class Frame:
 
     __slots__ = ("key", "passed")
 
-    def __init__(self, key: tuple[str, str, str]) -> None:
+    def __init__(self, key: RecordKey) -> None:
         self.key = key
         self.passed = False
 
@@ -25,16 +26,16 @@ LIMIT = 50  # well before Python's own, which is met wherever the code happens t
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.frames: list[Frame] = []
-        self.noticed: list[set[tuple[str, str, str]]] = []
+        self.noticed: list[set[RecordKey]] = []
 
 
 _stack = _Stack()
 
 
 @contextmanager
-def noticing() -> Iterator[set[tuple[str, str, str]]]:
-    """The records, as (database, lifecycle, id), that are moved by whatever the block calls."""
-    found: set[tuple[str, str, str]] = set()
+def noticing() -> Iterator[set[RecordKey]]:
+    """The records that are moved by whatever the block calls."""
+    found: set[RecordKey] = set()
     _stack.noticed.append(found)
     try:
         yield found
@@ -43,7 +44,7 @@ def noticing() -> Iterator[set[tuple[str, str, str]]]:
 
 
 @contextmanager
-def entered(using: str, lifecycle: str, record_id: str) -> Iterator[Frame]:
+def entered(key: RecordKey) -> Iterator[Frame]:
     """Stands around the hooks of one transition.
 
     When it ends without an exception, frames further out for the same record and lifecycle learn that the record moved
@@ -54,26 +55,26 @@ def entered(using: str, lifecycle: str, record_id: str) -> Iterator[Frame]:
     """
     if len(_stack.frames) >= LIMIT:
         raise NestedTooDeep(
-            f"Hooks have fired transitions whose hooks fired transitions, {LIMIT} deep; the last is of '{lifecycle}' "
-            f"{record_id}. Fire the next one when this one is committed, as the on_success of an effect, or many at "
-            "once with fire_many.",
-            lifecycle=lifecycle,
-            record_id=record_id,
+            f"Hooks have fired transitions whose hooks fired transitions, {LIMIT} deep; the last is of "
+            f"'{key.lifecycle}' {key.record_id}. Fire the next one when this one is committed, as the on_success of an "
+            "effect, or many at once with fire_many.",
+            lifecycle=key.lifecycle,
+            record_id=key.record_id,
         )
-    frame = Frame((using, lifecycle, record_id))
+    frame = Frame(key)
     _stack.frames.append(frame)
     try:
         yield frame
     finally:
         _stack.frames.remove(frame)
-    moved(using, lifecycle, [record_id])
+    moved([key])
 
 
-def moved(using: str, lifecycle: str, record_ids: Iterable[str]) -> None:
+def moved(records: Iterable[RecordKey]) -> None:
     """Tells whoever stands around that these records moved on."""
     if not (_stack.noticed or _stack.frames):
         return
-    keys = {(using, lifecycle, record_id) for record_id in record_ids}
+    keys = set(records)
     for noticed in _stack.noticed:
         noticed |= keys
     for outer in _stack.frames:

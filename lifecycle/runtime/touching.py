@@ -13,6 +13,7 @@ from lifecycle.models import TOUCH, TransitionLog
 from lifecycle.runtime import expectations, firing, orders, retrying
 from lifecycle.runtime.results import Fired
 from lifecycle.store import history, lives, records
+from lifecycle.store.record_keys import RecordKey
 
 
 def touch(record: Record, *, actor: Any, reason: str = "", lifecycle: Any = None) -> Fired[Record]:
@@ -35,18 +36,19 @@ def touch(record: Record, *, actor: Any, reason: str = "", lifecycle: Any = None
     definition = registry.of(lifecycle if lifecycle is not None else record)
     who, said = as_actor(actor), orders.checked_reason(reason)
     edits, using = expectations.edits_of(definition, record), firing.write_alias(record)
-    key: Any = getattr(record, "pk", None)
+    subject: Any = record
+    key = RecordKey.of(definition, records.key_of(subject), using)
 
     def work() -> Fired[Any]:
-        row, now = records.lock(definition, key, using)
+        row, now = records.lock(definition, key.pk, using)
         expectations.refuse_edits(definition, row, edits)
         if records.version_of(definition, row) == 0:
-            lives.begin_saved(definition, row, now, using)
+            lives.begin_saved(definition, row, key, now)
         records.renumber(definition, row, records.version_of(definition, row) + 1, using)
         state = records.state_of(definition, row)
         entry = TransitionLog(
             lifecycle=definition.name,
-            record_id=records.text_id(row),
+            record_id=key.record_id,
             transition=TOUCH,
             source=state,
             target=state,
@@ -66,5 +68,5 @@ def touch(record: Record, *, actor: Any, reason: str = "", lifecycle: Any = None
     try:
         touched = retrying.in_own_transaction(work, using, settle=settle)
     except IntegrityError as error:
-        raise expectations.explained(error, definition, key, using) from error
+        raise expectations.explained(error, definition, key) from error
     return Fired(record=record, entry=touched.entry)

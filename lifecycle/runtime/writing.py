@@ -13,7 +13,7 @@ from lifecycle.definition.compiled import CompiledEffect, CompiledTransition, De
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.exceptions import InvalidRoute, InvalidSet
 from lifecycle.models import EffectRun, TransitionLog
-from lifecycle.store import effect_runs, readable, records
+from lifecycle.store import effect_runs, readable
 from lifecycle.suggest import did_you_mean
 
 
@@ -31,7 +31,7 @@ def route(definition: Definition, edge: CompiledTransition, ctx: TransitionConte
         raise InvalidRoute(
             f"The route of '{edge.name}' answered {answer!r}; its targets are {', '.join(edge.targets)}.",
             lifecycle=definition.name,
-            record_id=records.text_id(ctx.record),
+            record_id=ctx.key.record_id,
             transition=edge.name,
         )
     return target
@@ -98,7 +98,7 @@ def entry(
     """The history row of a transition, not yet written."""
     return TransitionLog(
         lifecycle=definition.name,
-        record_id=records.text_id(ctx.record),
+        record_id=ctx.key.record_id,
         transition=ctx.transition,
         source=ctx.source,
         target=target,

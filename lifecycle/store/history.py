@@ -9,6 +9,7 @@ from django.db.models import OuterRef, QuerySet
 from lifecycle.models import CREATE, TransitionLog
 from lifecycle.models.history import life_begins
 from lifecycle.store import inserting
+from lifecycle.store.record_keys import RecordKey
 
 
 def append(entry: TransitionLog, using: str) -> TransitionLog:
@@ -22,10 +23,10 @@ def append_many(entries: Sequence[TransitionLog], using: str) -> list[Transition
     return inserting.insert_many(entries, using)
 
 
-def find_request(lifecycle: str, record_id: str, request_id: str, using: str) -> TransitionLog | None:
+def find_request(key: RecordKey, request_id: str) -> TransitionLog | None:
     """The entry a request id was spent on for this record, and when its ``life`` began. Ask under the record's lock."""
-    entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, record_id=record_id, request_id=request_id)
-    life = life_begins(lifecycle, record_id, using)
+    entries = _of(key).filter(request_id=request_id)
+    life = life_begins(key.lifecycle, key.record_id, key.using)
     return _spent_on(entries.annotate(life=life), request_id)
 
 
@@ -41,11 +42,15 @@ def _spent_on(entries: QuerySet[TransitionLog], request_id: str) -> TransitionLo
     return next((entry for entry in entries.order_by() if entry.request_id == request_id), None)
 
 
-def latest(lifecycle: str, record_id: str, using: str) -> TransitionLog | None:
+def latest(key: RecordKey) -> TransitionLog | None:
     """The record's newest entry, or None (adopted without one)."""
-    entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, record_id=record_id)
-    found: TransitionLog | None = entries.order_by("-version").first()
+    found: TransitionLog | None = _of(key).order_by("-version").first()
     return found
+
+
+def _of(key: RecordKey) -> QuerySet[TransitionLog]:
+    entries: QuerySet[TransitionLog] = TransitionLog.objects.using(key.using)
+    return entries.filter(lifecycle=key.lifecycle, record_id=key.record_id)
 
 
 def has_moved_on(entry: TransitionLog, using: str) -> bool:
@@ -55,8 +60,8 @@ def has_moved_on(entry: TransitionLog, using: str) -> bool:
     )
 
 
-def stay_lasts(lifecycle: str, record_id: str, stay_version: int, using: str) -> bool:
+def stay_lasts(key: RecordKey, stay_version: int) -> bool:
     """Whether the entry of this version is there and no later one has ended the stay that it began."""
-    entries = TransitionLog.objects.using(using)
-    began = entries.filter(lifecycle=lifecycle, record_id=record_id, version=stay_version)
-    return began.exists() and not entries.ending_a_stay(lifecycle, record_id, stay_version).exists()
+    entries = TransitionLog.objects.using(key.using)
+    began = _of(key).filter(version=stay_version)
+    return began.exists() and not entries.ending_a_stay(key.lifecycle, key.record_id, stay_version).exists()

@@ -17,14 +17,15 @@ from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition
 from lifecycle.models import CREATE, EffectRun, FollowUp, Outcome, RunStatus, TransitionLog, TriggerHold
 from lifecycle.store import history, inserting, records
+from lifecycle.store.record_keys import RecordKey
 
 GONE = "The record was deleted; another one has its key now."
 SAVED = "Saved without create()."
 
 
-def earlier(definition: Definition, pk: Any, using: str) -> int:
+def earlier(key: RecordKey) -> int:
     """The last version that a record of this key has had in the history; 0 when there was none."""
-    latest = history.latest(definition.name, records.text_id(pk), using)
+    latest = history.latest(key)
     return latest.version if latest is not None else 0
 
 
@@ -44,18 +45,18 @@ def is_of_this_life(entry: Any) -> bool:
     return bool(entry.version >= entry.life)
 
 
-def begin_saved(definition: Definition, record: Any, now: dt.datetime, using: str) -> None:
+def begin_saved(definition: Definition, record: Any, key: RecordKey, now: dt.datetime) -> None:
     """Begins the life of a locked row that was saved plainly under a key that had a life before.
 
     Must stand under the record's lock, before its first transition. Does nothing for a key without a history.
     """
-    before = earlier(definition, record.pk, using)
+    before = earlier(key)
     if before == 0:
         return
-    records.renumber(definition, record, before + 1, using)
+    records.renumber(definition, record, before + 1, key.using)
     entry = TransitionLog(
         lifecycle=definition.name,
-        record_id=records.text_id(record),
+        record_id=key.record_id,
         transition=CREATE,
         source=None,
         target=records.state_of(definition, record),
@@ -67,17 +68,17 @@ def begin_saved(definition: Definition, record: Any, now: dt.datetime, using: st
         definition_hash=definition.hash,
         at=now,
     )
-    inserting.insert(entry, using)
-    end_earlier(definition, record.pk, before, now, using)
+    inserting.insert(entry, key.using)
+    end_earlier(key, before, now)
 
 
-def end_earlier(definition: Definition, pk: Any, last: int, now: dt.datetime, using: str) -> None:
+def end_earlier(key: RecordKey, last: int, now: dt.datetime) -> None:
     """Ends what the life up to version ``last`` left pending: runs without an attempt, follow-ups, holds.
 
     Must stand in the transaction in which the new life begins. A worker that is in the middle of one of the runs loses
     its lease; what it answers is discarded.
     """
-    names = {"lifecycle": definition.name, "record_id": records.text_id(pk)}
+    names, using = {"lifecycle": key.lifecycle, "record_id": key.record_id}, key.using
     runs = EffectRun.objects.using(using).filter(**names, entry__version__lte=last)
     unfinished = list(
         runs.filter(status__in=[RunStatus.QUEUED, RunStatus.RUNNING]).order_by("id").values_list("id", flat=True)

@@ -17,6 +17,7 @@ from lifecycle.exceptions import Conflict, RecordNotFound
 from lifecycle.models import writes
 from lifecycle.models.loaded import SLOT
 from lifecycle.store import history, reading, timing
+from lifecycle.store.record_keys import RecordKey
 
 _NOW = "_lifecycle_now"
 
@@ -326,7 +327,7 @@ def stay_lasts(definition: Definition, record: Any, stay_version: int) -> bool:
         return True
     if version < stay_version:
         return False
-    return history.stay_lasts(definition.name, text_id(record), stay_version, record._state.db)
+    return history.stay_lasts(RecordKey.of(definition, record, record._state.db), stay_version)
 
 
 def version_of(definition: Definition, record: Any) -> int:

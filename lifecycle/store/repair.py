@@ -14,6 +14,7 @@ from lifecycle.models import TransitionLog
 from lifecycle.models.drift import Drifted
 from lifecycle.models.writes import Write
 from lifecycle.store import history, lives, records
+from lifecycle.store.record_keys import RecordKey
 
 REPAIR: Final = "$repair"
 HISTORY: Final = "history"
@@ -47,16 +48,17 @@ def repair(
         except RecordNotFound:
             return None
         state, version = records.state_of(definition, record), records.version_of(definition, record)
-        latest = history.latest(definition.name, row.record_id, using)
+        key = RecordKey.of(definition, record, using)
+        latest = history.latest(key)
         if latest is not None and (latest.target, latest.version) == (state, version):
             return Repaired(record_id=row.record_id, before=(state, version), after=(state, version))
-        last = max(version, lives.earlier(definition, record.pk, using))
+        last = max(version, lives.earlier(key))
         if keep == HISTORY and latest is not None:
             _write(definition, record.pk, latest.target, latest.version, latest.at, using)
             after = (latest.target, latest.version)
         elif version == 0 and last > 0:
             # Most likely saved plainly under a key that had a life before: nothing of that one is this record's.
-            lives.begin_saved(definition, record, now, using)
+            lives.begin_saved(definition, record, key, now)
             after = (state, last + 1)
         else:
             _write(definition, record.pk, state, last + 1, now, using)

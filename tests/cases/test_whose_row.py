@@ -13,6 +13,8 @@ from lifecycle import SYSTEM
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire, fire_many
+from lifecycle.store import records
+from lifecycle.store.record_keys import RecordKey
 from tests.cases.models.folders import Folder
 
 ALIASES = ("default", "other")
@@ -137,3 +139,25 @@ def test_a_database_that_does_not_answer_does_not_stop_the_others(other: str, aw
 
     assert (done(other), report.more) == (3, False)
     assert time.monotonic() - began < 10, "nor is it waited for as long as the budget lasts"
+
+
+@pytest.mark.row("B1", "C1")
+@pytest.mark.django_db
+@pytest.mark.parametrize("request_id", [None, "key"])
+def test_which_record_is_meant_is_worked_out_once_in_a_firing(
+    request_id: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = create(Folder(slug="a"), actor=SYSTEM)
+    made: list[Any] = []
+    of = RecordKey.of
+
+    def counted(definition: Any, record_or_pk: Any, using: str) -> RecordKey:
+        made.append(record_or_pk)
+        return of(definition, record_or_pk, using)
+
+    monkeypatch.setattr(RecordKey, "of", counted)
+    monkeypatch.setattr(records, "text_id", lambda record: made.append(record) or str(record))
+
+    fire(folder, "take", actor=SYSTEM, request_id=request_id)
+
+    assert made == ["a"]
