@@ -7,7 +7,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, post_save
 from django.utils.translation import gettext_lazy as _
 
 
@@ -38,9 +38,12 @@ class LifecycleConfig(AppConfig):
         """Hangs the accessor on every model as its lifecycle is found, logs, keeps the database guard in repair."""
         from lifecycle import accessor, checks, logs, registry  # noqa: F401 importing the checks registers them
         from lifecycle.database_guard import installation
+        from lifecycle.runtime import saving
 
         if accessor.attach not in registry.listeners:
             registry.listeners.append(accessor.attach)
         registry.autodiscover()
         logs.connect()
+        # Of every class: the children of a record's model are records as well.
+        post_save.connect(saving.note, dispatch_uid="lifecycle.saving")
         post_migrate.connect(installation.after_migrate, sender=self, dispatch_uid="lifecycle.database_guard")

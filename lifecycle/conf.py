@@ -34,6 +34,10 @@ class Options:
         default=(),
         metadata={"help": "Unmanaged models (`app.Model`) whose tables get that trigger, too."},
     )
+    begin_saved: bool = field(
+        default=False,
+        metadata={"help": "Write the first entry of records that are saved without `create()`, at the insert."},
+    )
     dispatcher: str | None = field(
         default=None,
         metadata={

@@ -52,7 +52,7 @@ def unbegun(patient: Patient) -> Iterator[Finding]:
                 f"{_named(definition, count, 'was', 'were')} saved without create(): their history has no beginning, "
                 "and no effect or reminder of their first state was enqueued.",
                 f"Call lifecycle.runtime.create(record, actor=…) where they are made; manage.py lifecycle_adopt "
-                f"{definition.name} gives those that are there an entry.",
+                f"{definition.name} gives those that are there an entry, BEGIN_SAVED those to come.",
                 lifecycle=definition.name,
                 count=count,
                 examples=tuple(examples),

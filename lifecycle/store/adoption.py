@@ -11,10 +11,11 @@ from django.db.models import Exists, Subquery
 
 from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition
-from lifecycle.models import TransitionLog
+from lifecycle.models import CREATE, TransitionLog
 from lifecycle.models.record_ids import outer_record_id
 from lifecycle.models.writes import Write
-from lifecycle.store import history, records
+from lifecycle.store import history, lives, records
+from lifecycle.store.record_keys import RecordKey
 
 ADOPT: Final = "$adopt"
 
@@ -93,6 +94,13 @@ def adopt(definition: Definition, size: int, using: str, after: Any = None) -> B
             )
         )
     return Batch(adopted=len(still), dated=dated, last=walked[-1][0])
+
+
+def begin(definition: Definition, record: Any, key: RecordKey, now: Any) -> None:
+    """Writes the first entry of a row that was just inserted plainly, at the row's own version."""
+    entry = _entry(definition, key.pk, records.state_of(definition, record), 0, now)
+    entry.transition, entry.reason = CREATE, lives.SAVED
+    history.append(entry, key.using)
 
 
 def _entry(definition: Definition, pk: Any, state: str, version: int, now: Any) -> TransitionLog:

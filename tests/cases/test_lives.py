@@ -441,6 +441,27 @@ def test_the_doctor_finds_records_that_were_saved_plainly_and_the_command_begins
     assert examine(only=["unbegun"]) == []
 
 
+@pytest.mark.row("M17")
+@pytest.mark.parametrize("before", [False, True])
+def test_a_project_may_ask_for_the_entry_of_records_that_are_saved_plainly(settings: Any, before: bool) -> None:
+    if before:
+        fire(created(), "take", actor=SYSTEM)
+        Folder.objects.all().delete()
+    settings.LIFECYCLE = {**settings.LIFECYCLE, "BEGIN_SAVED": True}
+
+    folder = saved()
+    folder.save()
+    created_one = create(Folder(slug="b"), actor=SYSTEM)
+
+    (entry,) = folder.lifecycle.history
+    assert (entry.transition, entry.target, entry.version) == ("$create", "shelf", 3 if before else 0)
+    assert entry.reason == "Saved without create()."
+    assert created_one.lifecycle.history.count() == 1
+    assert examine(only=["unbegun", "drift"]) == []
+    fire(folder, "take", actor=SYSTEM)
+    assert [one.transition for one in folder.lifecycle.history] == ["$create", "take"]
+
+
 @pytest.mark.row("K15")
 def test_a_model_with_a_key_of_several_columns_keeps_no_other_from_being_compared(restored: Folder) -> None:
     with composite_key():
