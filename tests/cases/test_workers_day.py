@@ -333,7 +333,7 @@ def test_a_silent_database_is_named_in_the_log_and_the_first_signal_ends_the_wor
         assert crashes.take_back(USING).queued == 1
 
 
-SLEEPS = {"postgresql": "SELECT pg_sleep(0.4)", "mysql": "SELECT SLEEP(0.4)"}
+SLEEPS = {"postgresql": "SELECT pg_sleep(1.2)", "mysql": "SELECT SLEEP(1.2)"}
 
 
 def long(ctx: Any = None) -> None:
@@ -348,7 +348,7 @@ def long(ctx: Any = None) -> None:
 def test_only_a_wait_of_the_workers_own_is_a_silence(
     behave: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, whose: str
 ) -> None:
-    monkeypatch.setattr(silence, "AFTER", 0.1)
+    monkeypatch.setattr(silence, "AFTER", 0.6)  # longer than a commit on a busy machine
 
     behave["refund_postage"] = long
     with silence.noticed(lambda: False):
@@ -357,7 +357,7 @@ def test_only_a_wait_of_the_workers_own_is_a_silence(
             assert drain().done == 1
         elif whose == "callback":
             with transaction.atomic():
-                transaction.on_commit(lambda: threading.Event().wait(0.4))
+                transaction.on_commit(lambda: threading.Event().wait(1.2))
         else:
             long()
 
