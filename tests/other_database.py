@@ -16,6 +16,8 @@ from django.core.management import call_command
 from django.db import connections
 from django.test import SimpleTestCase
 
+from tests import emptying
+
 ALIAS = "other"
 # An alias that a test declares as one that cannot be reached.
 AWAY = "away"
@@ -94,17 +96,4 @@ def _empty() -> None:
     connection = connections[ALIAS]
     if connection.in_atomic_block:
         connection.close()
-    tables = connection.introspection.table_names()
-    with connection.constraint_checks_disabled(), connection.cursor() as cursor:
-        quote = connection.ops.quote_name
-        filled = [table for table in tables if _has_rows(cursor, quote(table))]
-        if connection.vendor == "postgresql" and filled:
-            cursor.execute(f"TRUNCATE {', '.join(quote(table) for table in filled)} CASCADE")
-            return
-        for table in filled:
-            cursor.execute(f"DELETE FROM {quote(table)}")
-
-
-def _has_rows(cursor: Any, table: str) -> bool:
-    cursor.execute(f"SELECT 1 FROM {table} LIMIT 1")
-    return cursor.fetchone() is not None
+    emptying.empty(ALIAS)
