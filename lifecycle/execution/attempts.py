@@ -139,7 +139,9 @@ def _perform_atomically(start: Start, watch: Watch) -> None:
     try:
         commit.of(work)
     except RecordNotFound as error:
-        if error.lifecycle == held.lifecycle and error.record_id == held.record_id:
+        if commit.happened:
+            finishing.callback_failed(start, error)
+        elif error.lifecycle == held.lifecycle and error.record_id == held.record_id:
             _settle(start, lambda: finishing.record_gone(start))
         else:
             _report_failure(start, error)

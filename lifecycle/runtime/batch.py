@@ -304,7 +304,7 @@ def _one_by_one(
             if retrying.lost_a_race(error) or not connections[using].is_usable():
                 raise
             if isinstance(error, IntegrityError):
-                report.refused.append(_refusal(pk, expectations.explained(error, order.definition, key)))
+                report.refused.append(_refusal(pk, expectations.explained(order.definition, key) or error))
                 continue
             report.refused.append(_refusal(pk, error))
         except Exception as error:  # noqa: BLE001 whatever one record's hooks do, the others go on

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import DatabaseError, IntegrityError
+from django.db import DatabaseError
 
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import (
@@ -127,8 +127,8 @@ def refuse_edits(definition: Definition, row: Any, edits: Edits) -> None:
     )
 
 
-def explained(error: IntegrityError, definition: Definition, key: RecordKey) -> Exception:
-    """What a constraint's refusal means: `HistoryAhead` when the row is older than its history, else the error itself.
+def explained(definition: Definition, key: RecordKey) -> HistoryAhead | None:
+    """What a constraint's refusal means: `HistoryAhead` when the row is older than its history, else None.
 
     Must be called after the transaction, or the savepoint, of the refusal has ended.
     """
@@ -136,10 +136,10 @@ def explained(error: IntegrityError, definition: Definition, key: RecordKey) -> 
         record = records.read(definition, key.record_id, key.using)
         last = lives.earlier(key)
     except (DatabaseError, LifecycleError):
-        return error
+        return None
     version = records.version_of(definition, record)
     if last <= version:
-        return error
+        return None
     return HistoryAhead(
         f"This {definition.model._meta.verbose_name} is at version {version}, but its history goes to version {last}: "
         "the row was put back, by a fixture or a backup. "

@@ -109,7 +109,10 @@ def _fire(order: FiringOrder, record: Any, edits: expectations.Edits) -> Fired:
                 work, key.using, settle=settle, lost=lambda: records.conflict(order.definition, record)
             )
         except IntegrityError as error:
-            raise expectations.explained(error, order.definition, key) from error
+            explained = expectations.explained(order.definition, key)
+            if explained is None:
+                raise
+            raise explained from error
 
 
 def fire_owed(

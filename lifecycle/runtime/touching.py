@@ -68,5 +68,8 @@ def touch(record: Record, *, actor: Any, reason: str = "", lifecycle: Any = None
     try:
         touched = retrying.in_own_transaction(work, using, settle=settle)
     except IntegrityError as error:
-        raise expectations.explained(error, definition, key) from error
+        explained = expectations.explained(definition, key)
+        if explained is None:
+            raise
+        raise explained from error
     return Fired(record=record, entry=touched.entry)

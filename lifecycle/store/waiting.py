@@ -53,7 +53,9 @@ def bounded(using: str, seconds: float) -> Iterator[None]:
 
 def in_vain(error: BaseException | None) -> bool:
     """Whether a database gave up waiting for somebody else's lock."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         if getattr(error, "sqlstate", None) in _STATES or (error.args and error.args[0] in _NUMBERS):
             return True
         error = error.__cause__

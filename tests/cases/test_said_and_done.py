@@ -16,6 +16,7 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import afire, create, fire, fire_many
 from lifecycle.signals import follow_up_refused, state_entered, transition_committed
+from lifecycle.store import waiting
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
 from tests.cases.misbehaving import (
@@ -28,7 +29,7 @@ from tests.cases.misbehaving import (
     swallows_by_cursor,
     swallows_in_a_savepoint,
 )
-from tests.cases.models.folders import Folder
+from tests.cases.models.folders import Folder, Name
 from tests.desk.models import Parcel
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -173,6 +174,31 @@ def test_a_follow_up_is_applied_once_although_a_callback_fails(folder: Folder) -
     run = EffectRun.objects.get()
     assert (report.done, run.status, run.follow_up, columns(folder)) == (1, "succeeded", "applied", ("filed", 3))
     assert entries() == ["$create", "take", "file"]
+
+
+@pytest.mark.row("A1")
+@pytest.mark.parametrize("verb", [by_fire, by_afire])
+def test_a_databases_refusal_reaches_the_caller_with_the_drivers_own_reason(
+    folder: Folder, verb: Callable[[Folder], None]
+) -> None:
+    def refused(ctx: Any) -> None:
+        for _ in range(2):
+            Name(name="taken").save(using=ctx.using, force_insert=True)
+
+    with behaving("hook", refused), pytest.raises(IntegrityError) as caught:
+        verb(folder)
+
+    assert caught.value.__cause__ is not None
+    assert caught.value.__cause__ is not caught.value
+    assert not waiting.in_vain(caught.value)
+
+
+@pytest.mark.row("A1")
+def test_an_error_that_names_itself_as_its_cause_is_looked_at_once() -> None:
+    error = IntegrityError("taken")
+    error.__cause__ = error
+
+    assert not waiting.in_vain(error)
 
 
 @pytest.mark.row("A2")
