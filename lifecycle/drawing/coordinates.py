@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from lifecycle.drawing.bends import BEND, MAIN_BEND, Join, straightest
 from lifecycle.drawing.graph import Graph
-from lifecycle.drawing.kinks import VISIBLE, without_kinks
 from lifecycle.drawing.layers import BOX, LABEL, LINE, START, Item, Rows
 from lifecycle.drawing.order import Ordered, mirrored, orders
 from lifecycle.drawing.simplex import Places
@@ -15,25 +15,28 @@ from lifecycle.drawing.simplex import Places
 BETWEEN_BOXES, BETWEEN_LINES, LINE_TO_BOX = 26.0, 14.0, 20.0
 LEFT_OF_LABEL, RIGHT_OF_LABEL = 18.0, 12.0  # the number of a step stands at a label's left shoulder
 BETWEEN_ENDS, CORNER = 12.0, 8.0
-# A line may enter and leave its label off the middle: the label hides the turn.
+# A line may run through its label off the middle.
 SHOULDER, FAR_OFF, FAR_OFF_BARE = 8.0, 36.0, 20.0
 
 # What a pixel off the straight costs: inside a long line, at a box, at a dot; what keeps ends and labels in the middle.
-LONG, AT_BOX, AT_START = 128, VISIBLE, 40
+LONG, AT_BOX, AT_START = 128, 6, 40
 NEIGHBOURS, MAIN = 4, 2
-END_TO_MIDDLE, LABEL_TO_MIDDLE, UNDER_LABEL = 1, 2, 3
+END_TO_MIDDLE, LABEL_TO_MIDDLE = 1, 2
 CROSSING, DISORDER = 70, 120
 WIDTH, WIDTH_NEAR = 2, 6
 
 
 @dataclass
 class Columns:
-    """Where everything stands across: boxes, labels and lines by item, ends on boxes by line."""
+    """Where everything stands across: boxes, labels and lines by item, ends on boxes by line.
+
+    ``through`` is where a line runs through each of its items: through a label not always in its middle.
+    """
 
     rows: tuple[tuple[int, ...], ...]
+    cost: float
     place: dict[int, float] = field(default_factory=dict)
-    enter: dict[int, float] = field(default_factory=dict)
-    leave: dict[int, float] = field(default_factory=dict)
+    through: dict[int, float] = field(default_factory=dict)
     upper_end: dict[int, float] = field(default_factory=dict)
     lower_end: dict[int, float] = field(default_factory=dict)
     start_end: dict[int, float] = field(default_factory=dict)
@@ -41,19 +44,18 @@ class Columns:
 
 def columns(graph: Graph, rows: Rows, *, narrow: bool) -> Columns:
     """The best of the best orders: few crossings, few bends, not wide, states in the order of declaration."""
-    candidates: list[tuple[float, int, _Problem, list[float]]] = []
+    best: tuple[float, Columns] | None = None
     for order in orders(rows):
         problem = _Problem(graph, rows, order)
-        x, cost = problem.coarse()
-        width = problem.width(x)
-        total = cost / 2 + (WIDTH_NEAR if narrow else WIDTH) * width
-        total += CROSSING * order.crossings + DISORDER * problem.disorder()
-        candidates.append((total, len(candidates), problem, x))
-    _, _, problem, x = min(candidates, key=lambda candidate: candidate[:2])
-    if problem.stands_against_declaration():
-        problem = _Problem(graph, rows, mirrored(problem.order))
-        x, _ = problem.coarse()
-    return problem.fine(x)
+        if problem.stands_against_declaration():
+            problem = _Problem(graph, rows, mirrored(order))
+        found = problem.fine(problem.coarse())
+        cost = found.cost + (WIDTH_NEAR if narrow else WIDTH) * problem.width(found.place)
+        cost += CROSSING * order.crossings + DISORDER * problem.disorder()
+        if best is None or cost < best[0]:
+            best = cost, found
+    assert best is not None, "rows have an order"
+    return best[1]
 
 
 class _Problem:
@@ -70,10 +72,10 @@ class _Problem:
         self.at = {item: at for row in order.rows for at, item in enumerate(row)}
         self.breaks = self._breaks()
 
-    def width(self, x: Sequence[float]) -> float:
+    def width(self, place: Mapping[int, float]) -> float:
         items = self.rows.items
-        left = min(x[self.run[index]] - item.left for index, item in enumerate(items))
-        return max(x[self.run[index]] + item.right for index, item in enumerate(items)) - left
+        left = min(place[index] - item.left for index, item in enumerate(items))
+        return max(place[index] + item.right for index, item in enumerate(items)) - left
 
     def disorder(self) -> int:
         """Neighbours in a row that stand the other way round than they were declared."""
@@ -115,8 +117,8 @@ class _Problem:
 
     # Coarse: lines end in the middle of their boxes ---------------------------------------------------
 
-    def coarse(self) -> tuple[list[float], float]:
-        """Places for boxes and runs, and what their bends cost."""
+    def coarse(self) -> list[float]:
+        """Places for boxes and runs."""
         self.run: dict[int, int] = {}
         near: list[tuple[int, int, int]] = []
         for index, one in enumerate(self.rows.items):
@@ -138,8 +140,7 @@ class _Problem:
             near.append((self.run[chain[-2]], self.run[chain[-1]], self._weight(edge)))
         near += [(self.run[dot], self.run[box], AT_START) for dot, box in self.rows.starts]
         apart = self._apart(self.run)
-        x = Places(_packed(count, apart), near=near, apart=apart).best()
-        return x, sum(weight * abs(x[a] - x[b]) for a, b, weight in near)
+        return Places(_packed(count, apart), near=near, apart=apart).best()
 
     def _weight(self, edge: int) -> int:
         one = self.graph.edges[edge]
@@ -164,10 +165,9 @@ class _Problem:
     def fine(self, coarse: Sequence[float]) -> Columns:
         """Places for everything, lines as straight as the boxes' borders and the labels' backs allow."""
         x: list[float] = []
-        near: list[tuple[int, int, int]] = []
+        joins: list[Join] = []
         place: dict[int, int] = {}
-        enter: dict[int, int] = {}
-        leave: dict[int, int] = {}
+        through: dict[int, int] = {}
         apart: list[tuple[int, int, float]] = []
 
         def new(value: float) -> int:
@@ -179,36 +179,35 @@ class _Problem:
                 place[index] = new(coarse[self.run[index]])
         for chain in self.rows.chains.values():
             for before, item in pairwise(chain[:-1]):
-                here = coarse[self.run[item]]
-                whole = before != chain[0] and (before, item) not in self.breaks
-                enter[item] = leave[before] if whole else new(here)
-                if before != chain[0] and not whole:
-                    near.append((leave[before], enter[item], LONG))
+                if before == chain[0]:
+                    through[item] = new(coarse[self.run[item]])
+                elif (before, item) in self.breaks:
+                    through[item] = new(coarse[self.run[item]])
+                    joins.append(Join(through[before], through[item], LONG, BEND))
+                else:
+                    through[item] = through[before]
                 if self.rows.items[item].kind == LINE:
-                    place[item] = leave[item] = enter[item]
+                    place[item] = through[item]
                     continue
-                middle, off = new(here), new(here)
-                place[item], leave[item] = middle, off
+                place[item] = new(coarse[self.run[item]])
                 play = self._play(item)
-                near.append((enter[item], off, UNDER_LABEL))
-                for end in (enter[item], off):
-                    near.append((middle, end, LABEL_TO_MIDDLE))
-                    apart += [(middle, end, -play), (end, middle, -play)]
-        ends = self._ends(x, place, near, apart)
+                joins.append(Join(place[item], through[item], LABEL_TO_MIDDLE))
+                apart += [(place[item], through[item], -play), (through[item], place[item], -play)]
+        ends = self._ends(x, place, joins, apart)
         for edge, chain in self.rows.chains.items():
-            near.append((ends[edge, True], enter[chain[1]], self._weight(edge)))
-            near.append((leave[chain[-2]], ends[edge, False], self._weight(edge)))
+            bend = MAIN_BEND if self.graph.edges[edge].main else BEND
+            joins.append(Join(ends[edge, True], through[chain[1]], self._weight(edge), bend))
+            joins.append(Join(through[chain[-2]], ends[edge, False], self._weight(edge), bend))
         for dot, box in self.rows.starts:
-            near.append((place[dot], ends[-1 - box, False], AT_START))
+            joins.append(Join(place[dot], ends[-1 - box, False], AT_START, BEND))
         apart += self._apart(place)
-        best = [round(value * 2) / 2 for value in without_kinks(x, near, apart)]
-        found = Columns(self.order.rows)
-        found.place = {item: best[number] for item, number in place.items()}
-        found.enter = {item: best[number] for item, number in enter.items()}
-        found.leave = {item: best[number] for item, number in leave.items()}
+        best = straightest(x, joins, apart)
+        found = Columns(self.order.rows, best.cost)
+        found.place = {item: best.places[number] for item, number in place.items()}
+        found.through = {item: best.places[number] for item, number in through.items()}
         for (edge, is_upper), number in ends.items():
             kept = found.start_end if edge < 0 else found.upper_end if is_upper else found.lower_end
-            kept[-1 - edge if edge < 0 else edge] = best[number]
+            kept[-1 - edge if edge < 0 else edge] = best.places[number]
         return found
 
     def _play(self, item: int) -> float:
@@ -221,7 +220,7 @@ class _Problem:
         self,
         x: list[float],
         place: dict[int, int],
-        near: list[tuple[int, int, int]],
+        joins: list[Join],
         apart: list[tuple[int, int, float]],
     ) -> dict[tuple[int, bool], int]:
         """A place per end of a line on a box; on each side they keep the order of what they lead to."""
@@ -241,7 +240,7 @@ class _Problem:
                 x.append(middle + (number - (len(side) - 1) / 2) * BETWEEN_ENDS)
                 here = len(x) - 1
                 ends[end] = here
-                near.append((place[box], here, pull))
+                joins.append(Join(place[box], here, pull))
                 if number:
                     apart.append((here - 1, here, BETWEEN_ENDS))
             first, last = ends[side[0][1]], ends[side[-1][1]]

@@ -80,8 +80,8 @@ def _legs(rows: Rows, columns: Columns) -> list[list[_Leg]]:
     for edge, chain in rows.chains.items():
         backwards = edge in rows.reversed_edges
         for upper, lower in pairwise(chain):
-            top = columns.upper_end[edge] if upper == chain[0] else columns.leave[upper]
-            bottom = columns.lower_end[edge] if lower == chain[-1] else columns.enter[lower]
+            top = columns.upper_end[edge] if upper == chain[0] else columns.through[upper]
+            bottom = columns.lower_end[edge] if lower == chain[-1] else columns.through[lower]
             leg = _Leg(
                 edge,
                 [top, bottom],
@@ -218,10 +218,7 @@ def _corners(
     for edge, chain in rows.chains.items():
         upper, lower = chain[0], chain[-1]
         points = [(columns.upper_end[edge], middles[rows.items[upper].row] + box_heights[upper] / 2)]
-        for item, leg in zip(chain, by_edge[edge], strict=False):
-            if rows.items[item].kind == LABEL:
-                middle = middles[rows.items[item].row]
-                points += [(columns.enter[item], middle), (columns.leave[item], middle)]
+        for leg in by_edge[edge]:
             for number, track in enumerate(leg.tracks):
                 if leg.stops[number] != leg.stops[number + 1]:
                     points += [(leg.stops[number], track), (leg.stops[number + 1], track)]
