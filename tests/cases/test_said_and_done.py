@@ -12,11 +12,12 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 
 from lifecycle import SYSTEM, clock
 from lifecycle.exceptions import TransactionBroken
+from lifecycle.execution import interference
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import afire, create, fire, fire_many
 from lifecycle.signals import follow_up_refused, state_entered, transition_committed
-from lifecycle.store import waiting
+from lifecycle.store import records, waiting
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
 from tests.cases.misbehaving import (
@@ -174,6 +175,35 @@ def test_a_follow_up_is_applied_once_although_a_callback_fails(folder: Folder) -
     run = EffectRun.objects.get()
     assert (report.done, run.status, run.follow_up, columns(folder)) == (1, "succeeded", "applied", ("filed", 3))
     assert entries() == ["$create", "take", "file"]
+
+
+@pytest.mark.row("A2")
+@pytest.mark.parametrize("missing", ["its own record", "another record"])
+def test_a_callback_of_an_atomic_effect_that_misses_a_record_is_no_outcome(
+    missing: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    parcel = create(Parcel(), actor=SYSTEM)
+    fire(parcel, "send", actor=SYSTEM)
+    drain()
+    fire(Parcel.objects.get(pk=parcel.pk), "scan", actor=SYSTEM)
+    missed = parcel.pk if missing == "its own record" else create(Parcel(), actor=SYSTEM).pk
+
+    def register(definition: Any, effect: Any, ctx: Any) -> None:
+        def miss() -> None:
+            raise records.not_found(definition, missed)
+
+        transaction.on_commit(miss)
+
+    monkeypatch.setattr(interference, "before", register)
+    report = drain()
+
+    run = EffectRun.objects.get(effect="count_scan")
+    assert (report.done, run.status, run.error_kind, run.attempts, run.crashes) == (1, "succeeded", "", 1, 0)
+    assert Parcel.objects.get(pk=parcel.pk).scans == 1
+    lines = [(line.levelname, line.getMessage()) for line in caplog.records]
+    assert [text for level, text in lines if level in ("WARNING", "ERROR")] == [
+        f"run {run.pk} (parcels.count_scan of {parcel.pk}) is recorded; a callback after the commit failed."
+    ]
 
 
 @pytest.mark.row("A1")
