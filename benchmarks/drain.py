@@ -129,7 +129,7 @@ def drain_runs(count: int) -> float:
     """Runs per second from one wake-up to the last finish."""
     from lifecycle import dispatch
 
-    ids = owe(count)
+    ids = enqueue(count)
     started = database_time()
     dispatch.publish("default")
     return count / (finished(ids) - started)
@@ -139,7 +139,7 @@ def plain_runs(app: Any, count: int) -> float:
     """Runs per second from the first task sent to the last finish."""
     from lifecycle.models import EffectRun
 
-    ids = owe(count, queue="plain")
+    ids = enqueue(count, queue="plain")
     started = database_time()
     for run_id in ids:
         app.send_task("benchmark.one_run", (run_id,), ignore_result=True)
@@ -148,13 +148,13 @@ def plain_runs(app: Any, count: int) -> float:
     return count / seconds
 
 
-def owe(count: int, queue: str = "default") -> list[int]:
-    """Writes that many owed effects, without waking anybody."""
+def enqueue(count: int, queue: str = "default") -> list[int]:
+    """Writes that many pending effects, without waking anybody."""
     from lifecycle import SYSTEM, dispatch
     from lifecycle.dispatch.none import NoDispatcher
     from lifecycle.models import EffectRun
     from lifecycle.runtime import fire_many
-    from tests.desk.models import Parcel
+    from tests.support.models import Parcel
 
     parcels = Parcel.objects.bulk_create([Parcel() for _ in range(count)])
     later = "waiting-room"  # so that a tick of the worker does not begin before the clock does

@@ -37,6 +37,6 @@ def one_run(run_id: int) -> None:
 @worker_init.connect(weak=False)
 def empty_the_effects(**kwargs: Any) -> None:
     """The measured effect does nothing."""
-    from tests.desk import lifecycles
+    from tests.support import lifecycles
 
     lifecycles.behaviours["refund_postage"] = lambda ctx: None

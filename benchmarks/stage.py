@@ -83,15 +83,15 @@ def standing(engine: str, **options: Any) -> Iterator[None]:
 
 
 def interleaved(candidates: dict[str, Callable[[], None]], *, rounds: int, calls: int) -> dict[str, float]:
-    """Median seconds per call of each candidate, measured in turns: a slow minute of the machine hits all alike."""
+    """Median seconds per call of each candidate, measured alternately: a slow minute of the machine hits all alike."""
     taken: dict[str, list[float]] = {name: [] for name in candidates}
-    for turn in range(rounds + 1):
+    for lap in range(rounds + 1):
         names = list(candidates)
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+        for name in names[lap % len(names) :] + names[: lap % len(names)]:
             work = candidates[name]
             start = time.perf_counter()
             for _ in range(calls):
                 work()
-            if turn:  # the first turn warms caches up
+            if lap:  # the first lap warms caches up
                 taken[name].append((time.perf_counter() - start) / calls)
     return {name: statistics.median(times) for name, times in taken.items()}

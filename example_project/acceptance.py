@@ -1,6 +1,6 @@
 """Acceptance: the table of what the example must do, each row driven over HTTP against the running stack.
 
-A row is a function; it does what a person would do, and asserts what that person must see. Rows that turn a switch for
+A row is a function; it does what a person would do, and asserts what that person must see. Rows that set a switch for
 everybody (the provider's latency, the payment window, the worker's life) run alone, the others side by side.
 """
 

@@ -1,8 +1,8 @@
 """Ground: the folder and the port a demo stands on, chosen before Django reads its settings.
 
-A demo's data lies in ``var/demo``, where a second terminal's ``manage.py shell`` finds it and where work that was owed
-when the demo was killed waits for the next one. While another demo stands there, and for ``--check``, it is a folder of
-its own that is removed at the end.
+A demo's data lies in ``var/demo``, where a second terminal's ``manage.py shell`` finds it and where effects that were
+pending when the demo was killed wait for the next one. While another demo stands there, and for ``--check``, it is a
+folder of its own that is removed at the end.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class Visitor:
     def run(self, order: int, effect: str) -> dict[str, Any]:
         """The order's newest run of an effect."""
         runs = [run for run in self.view(order)["runs"] if run["effect"] == effect]
-        assert runs, f"order {order} owes no {effect}"
+        assert runs, f"order {order} enqueues no {effect}"
         newest: dict[str, Any] = runs[0]
         return newest
 
@@ -164,7 +164,7 @@ class Visitor:
         return found
 
     def switch(self, **switches: float | bool) -> None:
-        """Turns the provider's switches: latency_seconds, outage."""
+        """Sets the provider's switches: latency_seconds, outage."""
         assert self.sandbox("PUT", "switches", switches).status_code == 200
 
     def send(self, event_id: str, body: bytes, **wrong: Any) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""lifecycle: the record is the process — states, transitions and the work they owe, in one transaction."""
+"""lifecycle: the record is the process — states, transitions, guards, effects and timeouts, in one transaction."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -151,7 +151,7 @@ class RecordLifecycle(Generic[Record, Names]):
         subject: Any = self.record
         entries = TransitionLog.objects.using(subject._state.db)
         found: QuerySet[TransitionLog] = entries.of_life(self.definition.name, records.text_id(subject))
-        if records.version_of(self.definition, subject) == 0:  # perhaps saved plainly: its life has no entry yet
+        if records.version_of(self.definition, subject) == 0:  # perhaps saved directly: its life has no entry yet
             found = found.filter(version__lte=records.version_in_row(self.definition, subject))
         return found
 

@@ -57,7 +57,7 @@ def acting_as(user: Any, *, by: Any) -> Actor:
 
 
 def as_actor(value: Any) -> Actor:
-    """Turns what callers pass as ``actor`` into an `Actor`.
+    """Makes an `Actor` of what callers pass as ``actor``.
 
     Accepts a Django user (also ``AnonymousUser``), `SYSTEM`, or an `Actor`. Anything else, ``None`` included, is a
     ``TypeError``: who did it is never guessed.

@@ -181,7 +181,7 @@ class WrongState(Refused):
 
 
 class StayEnded(WrongState):
-    """The stay that owed this follow-up is over; what it wanted no longer applies."""
+    """The stay that enqueued this follow-up is over; what it wanted no longer applies."""
 
     code = "stay_ended"
 

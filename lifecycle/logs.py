@@ -117,7 +117,7 @@ def on_attempt_failed(
 
 
 def on_dead(sender: Any, *, run: Any, lifecycle: str, record_id: str, **kwargs: Any) -> None:
-    """Work that was given up: the process that owes it stands still unless ``on_dead`` moves it."""
+    """An effect that was given up: the process it belongs to stands still unless ``on_dead`` moves it."""
     runs.error(
         "%s/%s: run %s of '%s' is dead (workers lost: %s): %s",
         lifecycle,

@@ -19,7 +19,7 @@ class Tracer(Protocol):
         ...
 
     def effect(self, held: Any) -> AbstractContextManager[Any]:
-        """A span around one start of a claimed run, in the trace of the transition that owed it."""
+        """A span around one start of a claimed run, in the trace of the transition that enqueued it."""
         ...
 
     def resumed(self, carried: Mapping[str, str] | None) -> AbstractContextManager[Any]:

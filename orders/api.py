@@ -1,4 +1,4 @@
-"""The shop's REST interface: orders, and the lifecycle's doors on them."""
+"""The shop's REST interface: orders, and the lifecycle's endpoints on them."""
 
 from __future__ import annotations
 

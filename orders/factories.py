@@ -18,7 +18,7 @@ class OrderFactory(LifecycleFactoryMixin, DjangoModelFactory[Order]):
         model = Order
 
     customer: Any = factory.Faker("name")
-    title: Any = factory.Iterator(["Two espresso cups", "Walnut desk lamp", "Linen apron", "Oak stool"])
+    title: Any = factory.Iterator(["Two espresso cups", "Walnut reading lamp", "Linen apron", "Oak stool"])
     amount_cents = 4800
     currency = "EUR"
 

@@ -33,7 +33,7 @@ def what_went_wrong(ctx: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def told_plainly() -> Iterator[None]:
+def provider_errors() -> Iterator[None]:
     """The provider's trouble in words people read: its no is final, everything else is tried again."""
     try:
         yield
@@ -195,7 +195,7 @@ class OrderLifecycle(Lifecycle[Order]):
             return True
         return Refuse("earlier_round", _("This is about an earlier payment round."), round=said)
 
-    # What is owed -------------------------------------------------------------------------------
+    # Pending effects -------------------------------------------------------------------------------
 
     @effect(
         name="orders.create_checkout",
@@ -208,7 +208,7 @@ class OrderLifecycle(Lifecycle[Order]):
     def create_checkout(self, ctx: Any) -> dict[str, Any]:
         """Opens one session per order and payment round, however often it is asked."""
         order = ctx.record
-        with told_plainly():
+        with provider_errors():
             session = self.services.payments.open_session(
                 idempotency_key=f"order-checkout:{order.pk}:{order.payment_attempt}",
                 reference=reference(order),
@@ -225,7 +225,7 @@ class OrderLifecycle(Lifecycle[Order]):
         order = ctx.record
         if not order.payment_session_id:
             return {"session": None}
-        with told_plainly():
+        with provider_errors():
             session = self.services.payments.expire_session(
                 order.payment_session_id, idempotency_key=f"order-close:{order.pk}:{order.payment_session_id}"
             )
@@ -302,7 +302,7 @@ class StrayPaymentLifecycle(Lifecycle[StrayPayment]):
 
 def refund_payment(services: Any, *, key: str, payment_ref: str, simulate_failures: int = 0) -> dict[str, Any]:
     """Asks the provider for one refund."""
-    with told_plainly():
+    with provider_errors():
         refund_ref = services.payments.refund(
             idempotency_key=key, payment_ref=payment_ref, simulate_failures=simulate_failures
         )

@@ -93,7 +93,7 @@ class StrayPayment(LifecycleModel):
     """Money an order did not ask for: a wrong amount or currency, or a second payment. It is given back in full.
 
     A record of its own, because it happens whatever state the order is in, final ones included, and because giving it
-    back is work owed that must survive like any other.
+    back is an effect that must survive like any other.
     """
 
     class Status(models.TextChoices):

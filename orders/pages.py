@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from lifecycle import drawing
 from lifecycle.runtime import RecordView
-from orders import console, expiry, owed, turns
+from orders import console, effect_runs, expiry, next_steps
 from orders.durations import spoken
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
@@ -35,18 +35,18 @@ def facts(order: Order, reader: Any, bound: Mapping[str, Any]) -> dict[str, Any]
     """
     view = order.lifecycle.view(actor=reader)
     now = timezone.now()
-    work = owed.told(view.runs, view.history)
+    work = effect_runs.in_words(view.runs, view.history)
     definition = OrderLifecycle.definition
     return {
         "order": view.record,
         "view": view,
         "expiry": expiry.of(view.record, now, expiry.payment_window()),
-        "standing": turns.STANDING.get(view.state, ""),
+        "standing": next_steps.STANDING.get(view.state, ""),
         "final": definition.states[view.state].final,
         "diagrams": _diagrams(view),
         "actions": [_action(item, bound) for item in view.available if item.allowed],
         "closed": [item for item in view.available if not item.allowed],
-        "waits": turns.WAITS.get(view.state, []),
+        "waits": next_steps.WAITS.get(view.state, []),
         "elsewhere": _elsewhere(view.state),
         "history": _history(view.history),
         "work": work,

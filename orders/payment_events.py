@@ -203,7 +203,7 @@ def _why_not_awaited(order: Order, event: PaymentEvent) -> str:
 
 
 def give_back(order: Order, event: PaymentEvent, reason: str, *, code: str) -> Outcome:
-    """Records money the order did not ask for; owing its refund is what the record's first state does.
+    """Records money the order did not ask for; its refund is enqueued by the record's first state.
 
     An order that was waiting for this payment is told that it failed, and why: its session is spent, so the customer
     has to pay again.

@@ -11,7 +11,7 @@ from orders.models import Order
 # Customer, item, cents, whether somebody pressed Pay, and how often the provider fails first.
 ORDERS: list[tuple[str, str, int, bool, int, int]] = [
     ("Sam Reed", "Tea pot", 5800, False, 0, 0),
-    ("Marta Silva", "Walnut desk lamp", 12900, True, 0, 0),
+    ("Marta Silva", "Walnut reading lamp", 12900, True, 0, 0),
     ("Jonas Weber", "Linen apron", 3650, True, 2, 0),
     ("Priya Nair", "Cast-iron pan", 8900, True, 3, 0),
     ("Nils Berg", "Reading chair", 38900, True, 0, 3),

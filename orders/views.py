@@ -27,7 +27,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from lifecycle.exceptions import Conflict, InvalidInput, Refused, RequestReused
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create
-from orders import conflicts, console, expiry, fingerprints, pages, turns
+from orders import conflicts, console, expiry, fingerprints, next_steps, pages
 from orders.forms import NewOrderForm
 from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 from orders.models import Order, StrayPayment
@@ -64,7 +64,7 @@ def staff(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @staff
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """Orders by state, what is to ship, and whose turn each is."""
+    """Orders by state, what is to ship, and each order's next step."""
     shown = request.GET.get("state", "open")
     if shown not in ("all", "open", *S.values):
         raise Http404
@@ -108,7 +108,7 @@ class Row:
     """One order in the list."""
 
     order: Order
-    turn: turns.Turn | None
+    next_step: next_steps.NextStep | None
 
 
 def _rows(orders: list[Order], now: Any) -> list[Row]:
@@ -120,14 +120,14 @@ def _rows(orders: list[Order], now: Any) -> list[Row]:
     for run in latest:
         runs[run.record_id] = run
     return [
-        Row(order=order, turn=turns.of(order, expiry.of(order, now, window), runs.get(str(order.pk))))
+        Row(order=order, next_step=next_steps.of(order, expiry.of(order, now, window), runs.get(str(order.pk))))
         for order in orders
     ]
 
 
 def _stuck() -> int:
     """Orders whose work was done or given up, and that nobody but an operator can move on."""
-    waiting = EffectRun.objects.filter(lifecycle=OrderLifecycle.definition.name, follow_up__in=turns.STUCK)
+    waiting = EffectRun.objects.filter(lifecycle=OrderLifecycle.definition.name, follow_up__in=next_steps.STUCK)
     return waiting.order_by().values("record_id").distinct().count()
 
 
@@ -190,7 +190,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @staff
 @require_safe
 def detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Where the order is, what can be done, what happened, what is owed."""
+    """Where the order is, what can be done, what happened, what is pending."""
     etag = _fingerprint(pk, request)
     return _unchanged(request, etag) or _with_tag(_page(request, _order(pk), etag=etag), etag)
 

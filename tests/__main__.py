@@ -16,7 +16,7 @@ from pathlib import Path
 from tests import servers
 
 NOTHING_COLLECTED = 5
-# With one of these, somebody at the keyboard is asked, or sees what a test prints: the passes take turns.
+# With one of these, somebody at the keyboard is asked, or sees what a test prints: the passes run one after another.
 AT_THE_TERMINAL = {"--pdb", "--trace", "-s", "--capture=no"}
 
 
@@ -58,7 +58,7 @@ def announce(found: servers.Servers) -> None:
 
 
 def side_by_side(parts: list[Part], found: servers.Servers, arguments: list[str]) -> list[int]:
-    """All at once. The first one is seen at work; what the others say is kept, and shown when it is their turn."""
+    """All at once. The first one is seen at work; what the others say is kept, and shown afterwards, one by one."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lifecycle-suite-")))
         passes = []

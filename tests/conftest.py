@@ -111,8 +111,8 @@ def other(transactional_db: None) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def behave() -> Iterator[dict[str, object]]:
-    """The replaceable effects of the help desk; put back after each test."""
-    from tests.desk import lifecycles
+    """The replaceable effects of the support team; put back after each test."""
+    from tests.support import lifecycles
 
     lifecycles.calls.clear()
     lifecycles.behaviours.clear()

@@ -27,7 +27,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "django_filters",
     "lifecycle",
-    "tests.desk",
+    "tests.support",
     "tests.columns",
     "tests.cases",
     "tests.rollout",

@@ -1,14 +1,14 @@
-"""Admin: the operator's desk — the mixin for one's own records, and the pages of everything the library keeps."""
+"""Admin: the mixin for one's own records, and the pages of everything the library keeps."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.admin.deeds import OperatorActionAdmin
 from lifecycle.admin.entries import TransitionLogAdmin
 from lifecycle.admin.held import TriggerHoldAdmin
 from lifecycle.admin.lifecycles import LifecyclesAdmin, LifecyclesPage
 from lifecycle.admin.mixins import LifecycleAdminMixin
+from lifecycle.admin.operator_actions import OperatorActionAdmin
 from lifecycle.admin.runs import EffectRunAdmin
 from lifecycle.models import EffectRun, OperatorAction, TransitionLog, TriggerHold
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from lifecycle import registry
 from lifecycle.admin import parts, people, times
-from lifecycle.admin.deeds import DeedList
+from lifecycle.admin.operator_actions import NamedRecordList
 from lifecycle.admin.readonly import ReadOnlyAdmin
 from lifecycle.admin.run_filters import LifecycleFilter
 from lifecycle.models import TransitionLog
@@ -44,9 +44,9 @@ class TransitionLogAdmin(ReadOnlyAdmin):
         "definition_hash",
     ]
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DeedList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NamedRecordList]:
         """The list that names the records."""
-        return DeedList
+        return NamedRecordList
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -16,18 +16,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle import operations, registry
-from lifecycle.admin import addresses, namings, parts, permissions, times
-from lifecycle.admin.deeds import DeedList
+from lifecycle.admin import addresses, parts, permissions, record_names, times
+from lifecycle.admin.operator_actions import NamedRecordList
 from lifecycle.admin.readonly import MOST_ROWS, ReadOnlyAdmin, ReasonForm
 from lifecycle.admin.reports import ReportRow, refusal_of
 from lifecycle.admin.run_filters import LifecycleFilter
 from lifecycle.exceptions import InvalidInput, LifecycleError
 from lifecycle.models import TriggerHold
-from lifecycle.operations.deeds import checked_reason
+from lifecycle.operations.preconditions import checked_reason
 from lifecycle.runtime.acting import actor_of
 
 FIRE, RELEASE = "fire", "release"
-DEEDS: dict[str, Callable[..., Any]] = {FIRE: operations.fire_held, RELEASE: operations.release_hold}
+ACTIONS: dict[str, Callable[..., Any]] = {FIRE: operations.fire_held, RELEASE: operations.release_hold}
 
 
 @admin.register(TriggerHold)
@@ -41,9 +41,9 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
     action_form = ReasonForm
     actions = ["fire_now", "release"]
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[DeedList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NamedRecordList]:
         """The list that names the records."""
-        return DeedList
+        return NamedRecordList
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -75,7 +75,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
         """When the tick asks it again."""
         return times.tag(hold.retry_at)
 
-    # Deeds ------------------------------------------------------------------------------------------
+    # Operator actions ------------------------------------------------------------------------------------------
 
     @admin.action(description=gettext_lazy("Fire now"), permissions=["operate"])
     def fire_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
@@ -97,7 +97,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
             return None
         missing = self.missing(request, queryset)
         holds = list(queryset.order_by("id")[:MOST_ROWS])
-        named = namings.named(holds, request, self.admin_site)
+        named = record_names.named(holds, request, self.admin_site)
         rows = [self._one(request, hold, name, reason, named.get((hold.lifecycle, hold.record_id))) for hold in holds]
         gone = _("It is gone, or not among those you see: the trigger fired, or the record moved on.")
         rows += [ReportRow(name=key, done=False, why=parts.reason_list([(gone, "")])) for key in missing]
@@ -114,13 +114,13 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
 
     def _operate(self, request: HttpRequest, hold: Any, name: str, reason: str) -> None:
         self_repr = f"{hold.lifecycle}/{hold.record_id} {hold.trigger}"
-        DEEDS[name](hold, actor=actor_of(request), reason=reason)
+        ACTIONS[name](hold, actor=actor_of(request), reason=reason)
         self.log_change(request, hold, f"{self_repr}: {done(name)} {reason}".strip())
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """One hold's page; by POST one deed about it."""
+        """One hold's page; by POST one operator action about it."""
         hold = self.get_object(request, object_id)
         if hold is None:
             return self.gone(request, object_id)
@@ -129,8 +129,8 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         if request.method != "POST":
             return self._page(request, hold)
-        name, reason = request.POST.get("deed", ""), request.POST.get("reason", "")
-        if not permissions.may_operate(request.user) or name not in DEEDS:
+        name, reason = request.POST.get("operator_action", ""), request.POST.get("reason", "")
+        if not permissions.may_operate(request.user) or name not in ACTIONS:
             raise PermissionDenied
         if request.POST.get("seen") != stamp(hold):
             said = _("It was asked again since the page was drawn. Nothing was done; this is how it is now.")
@@ -150,7 +150,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
     def _page(
         self, request: HttpRequest, hold: Any, *, refusal: Any = None, reason: str = "", status: int = 200
     ) -> HttpResponse:
-        record = namings.named_one(hold, request, self.admin_site)
+        record = record_names.named_one(hold, request, self.admin_site)
         return TemplateResponse(
             request,
             "admin/lifecycle/hold.html",
@@ -183,7 +183,7 @@ def stamp(hold: TriggerHold) -> str:
 
 
 def done(name: str) -> str:
-    """What a deed has come to."""
+    """What an operator action has come to."""
     return _("It has fired.") if name == FIRE else _("It is asked again at the next tick.")
 
 

@@ -127,7 +127,7 @@ class LifecycleAdminMixin(Base):
     # Adding and saving ------------------------------------------------------------------------------
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """A new record begins its life through the runtime, with an entry and what that owes."""
+        """A new record begins its life through the runtime, with an entry and what that enqueues."""
         found = self.lifecycles()
         if change or not found:
             super().save_model(request, obj, form, change)

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 
 from lifecycle import clock, drawing, registry
 from lifecycle.admin import addresses, parts, times
-from lifecycle.admin.deeds import deed_label
+from lifecycle.admin.operator_actions import action_label
 from lifecycle.definition import parameters as declared
 from lifecycle.definition.compiled import CompiledTimeout, Definition
 from lifecycle.exceptions import LifecycleError
@@ -248,8 +248,8 @@ def _work_rows(definition: Definition, rows: Sequence[Any], held: int, site: Any
         return ", ".join(sorted({row["effect"] for row in some}))
 
     def first(some: Sequence[Any], key: str) -> dt.datetime | None:
-        moments = [row[key] for row in some if row[key] is not None]
-        return min(moments) if moments else None
+        instants = [row[key] for row in some if row[key] is not None]
+        return min(instants) if instants else None
 
     def row(
         name: str, some: Sequence[Any], tone: str, icon: str, query: str, detail: str, key: str = "number"
@@ -335,7 +335,7 @@ def _parameters(
 
 
 def _last_changes(using: str) -> dict[str, OperatorAction]:
-    """The last change of any parameter, per lifecycle; the table of deeds is short."""
+    """The last change of any parameter, per lifecycle; the table of operator actions is short."""
     rows = OperatorAction.objects.using(using).filter(action__in=["set_parameter", "reset_parameter"]).order_by("id")
     newest = rows.order_by("lifecycle").values("lifecycle").annotate(last=Max("id")).values_list("last", flat=True)
     return {row.lifecycle: row for row in OperatorAction.objects.using(using).filter(pk__in=list(newest))}
@@ -348,7 +348,7 @@ def _changed(row: OperatorAction | None) -> str:
     said = {
         "who": row.actor_label or row.actor_id,
         "when": times.written(row.at),
-        "what": deed_label(row.action),
+        "what": action_label(row.action),
         "name": before.get("parameter", ""),
         "before": times.shown(before.get("before", "")),
         "after": times.shown(before.get("after", "")),

@@ -1,4 +1,4 @@
-"""Panel: one record's lifecycle as its page shows it: where it is, what may be done, how it got there, what is owed."""
+"""Panel: one record's lifecycle as its page shows it: where it is, what may be done, how it got there, its effects."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def _due_at(
     return at if isinstance(at, dt.datetime) else None
 
 
-# What is owed -----------------------------------------------------------------------------------
+# Pending effects -----------------------------------------------------------------------------------
 
 
 def _with_attempts(runs: list[EffectRun]) -> list[tuple[EffectRun, list[EffectAttempt]]]:
@@ -247,10 +247,10 @@ def _runs_title(runs: list[EffectRun]) -> str:
     if not runs:
         return _("nothing")
     done = sum(run.status not in (RunStatus.QUEUED, RunStatus.RUNNING) for run in runs)
-    owed = len(runs) - done
+    pending = len(runs) - done
     told = []
-    if owed:
-        told.append(ngettext("%(n)s run to do", "%(n)s runs to do", owed) % {"n": owed})
+    if pending:
+        told.append(ngettext("%(n)s run to do", "%(n)s runs to do", pending) % {"n": pending})
     if done:
         told.append(ngettext("%(n)s run done", "%(n)s runs done", done) % {"n": done})
     return ", ".join(told)
@@ -266,7 +266,7 @@ def _run(site: Any, run: EffectRun, attempts: list[EffectAttempt], may_see: bool
         "badge": parts.run_badge(run),
         "pips": parts.pips(run, attempts),
         "attempts": parts.attempts_in_words(run),
-        "owed_by": _("version %(n)s") % {"n": run.entry.version},
+        "enqueued_by": _("version %(n)s") % {"n": run.entry.version},
         "follow_up": parts.follow_up_badge(run),
         # Errors and results may hold what only those who see runs should read.
         "said": said if may_see and troubled else None,

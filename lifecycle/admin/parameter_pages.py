@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from lifecycle import operations
 from lifecycle.admin import times
-from lifecycle.admin.deeds import deed_label
+from lifecycle.admin.operator_actions import action_label
 from lifecycle.definition import parameters as declared
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import LifecycleError
@@ -192,7 +192,7 @@ def _form(
         "uses": _uses(definition),
         "changes": [
             {
-                "what": deed_label(row.action),
+                "what": action_label(row.action),
                 "before": times.shown(row.before.get("before")),
                 "after": times.shown(row.before.get("after")),
                 "who": row.actor_label or row.actor_id,

@@ -26,7 +26,7 @@ MOST_ROWS = 1000
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """Rows to look at; what an operator may do about them are deeds of their own, by POST and audited."""
+    """Rows to look at; what an operator may do about them are operator actions of their own, by POST and audited."""
 
     actions_on_top = True
     list_per_page = 50
@@ -120,6 +120,6 @@ class ReasonForm(helpers.ActionForm):
 
 
 class ForceForm(ReasonForm):
-    """The same, for deeds that may be forced."""
+    """The same, for operator actions that may be forced."""
 
     force = forms.BooleanField(label=gettext_lazy("Force"), required=False)

@@ -59,11 +59,11 @@ class AgeFilter(admin.SimpleListFilter):
     }
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        """How long a run has been owed."""
+        """How long a run has been pending."""
         return [(name, label) for name, (_length, label) in self.AGES.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[EffectRun]) -> Any:
-        """The runs owed for longer."""
+        """The runs pending for longer."""
         age = self.AGES.get(self.value() or "")
         return queryset.filter(created_at__lt=clock.now() - age[0]) if age else queryset
 

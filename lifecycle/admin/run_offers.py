@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from lifecycle import clock
 from lifecycle.admin import times
-from lifecycle.admin.namings import NamedRecord
+from lifecycle.admin.record_names import NamedRecord
 from lifecycle.admin.run_sentences import Known, known
 from lifecycle.models import EffectRun, FollowUp, RunStatus
 
@@ -32,7 +32,7 @@ class Offer:
 
 
 def offers(run: EffectRun, record: NamedRecord) -> list[Offer]:
-    """The three deeds, the most useful one first."""
+    """The three operator actions, the most useful one first."""
     about = known(run)
     made = [_retry(run, about, record), _continue(run, about), _cancel(run, about, record)]
     usefulness = {CONTINUE: 0, RETRY: 1, CANCEL: 2} if run.follow_up in STANDING else {RETRY: 0, CONTINUE: 1, CANCEL: 2}
@@ -100,14 +100,14 @@ def _stay_over(run: EffectRun, about: Known, record: NamedRecord) -> str:
     if run.stay_version is None or record.version is None or record.is_in_stay(run):
         return ""
     said = " " + _("The stay it belongs to is over: whatever comes out, the record is not told.")
-    names = _owed_again_by(about, record.state)
+    names = _enqueued_again_by(about, record.state)
     if names:
         said += " " + _("To have it done and told, fire “%(name)s” on the record instead.") % {"name": names[0]}
     return said
 
 
-def _owed_again_by(about: Known, state: str) -> list[str]:
-    """The transitions people may fire from here that owe this effect."""
+def _enqueued_again_by(about: Known, state: str) -> list[str]:
+    """The transitions people may fire from here that enqueue this effect."""
     definition, effect = about.definition, about.effect
     if definition is None or effect is None:
         return []

@@ -11,8 +11,8 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from lifecycle import conf
-from lifecycle.admin import addresses, namings, parts, permissions, run_offers, run_sentences, times
-from lifecycle.admin.deeds import deed_label
+from lifecycle.admin import addresses, parts, permissions, record_names, run_offers, run_sentences, times
+from lifecycle.admin.operator_actions import action_label
 from lifecycle.admin.run_sentences import Known, known
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
 
@@ -31,7 +31,7 @@ class Start:
 def context(request: HttpRequest, site: Any, run: EffectRun) -> dict[str, Any]:
     """Everything the page says."""
     about = known(run)
-    record = namings.named_one(run, request, site)
+    record = record_names.named_one(run, request, site)
     attempts = list(EffectAttempt.objects.filter(run_id=run.pk).order_by("id"))
     actions = list(OperatorAction.objects.filter(run_id=run.pk).order_by("-id")[:50])
     made = run_offers.offers(run, record)
@@ -58,7 +58,7 @@ def context(request: HttpRequest, site: Any, run: EffectRun) -> dict[str, Any]:
         "primary": next((offer.name for offer in made if offer.open and not offer.force and not offer.tone), ""),
         "actions": [
             {
-                "what": deed_label(row.action),
+                "what": action_label(row.action),
                 "who": row.actor_label or row.actor_id,
                 "at": times.tag(row.at),
                 "reason": row.reason,
@@ -88,20 +88,20 @@ def _notice(run: EffectRun, record: Any) -> dict[str, Any] | None:
 def _facts(run: EffectRun, about: Known, record: Any, site: Any) -> list[tuple[str, Any]]:
     entry = run.entry
     entry_url = addresses.of(site, "lifecycle_transitionlog_change", entry.pk)
-    owed_by = _("version %(version)s, %(name)s, by %(who)s at %(time)s") % {
+    enqueued_by = _("version %(version)s, %(name)s, by %(who)s at %(time)s") % {
         "version": entry.version,
         "name": parts.transition_label(about.definition, entry.transition),
         "who": entry.actor_label or entry.actor_id or entry.get_actor_kind_display(),
         "time": times.written(entry.at),
     }
     ago = _("%(length)s ago") % {"length": times.since(run.created_at)}
-    owed_since = format_html("{}, {}", times.tag(run.created_at), ago)
+    enqueued_at = format_html("{}, {}", times.tag(run.created_at), ago)
     if run.finished_at is not None:
-        owed_since = format_html("{}; {} {}", owed_since, _("finished"), times.tag(run.finished_at))
+        enqueued_at = format_html("{}; {} {}", enqueued_at, _("finished"), times.tag(run.finished_at))
     facts: list[tuple[str, Any]] = [
         (_("Lifecycle"), run.lifecycle),
-        (_("Owed by"), format_html('<a href="{}">{}</a>', entry_url, owed_by) if entry_url else owed_by),
-        (_("Owed since"), owed_since),
+        (_("Enqueued by"), format_html('<a href="{}">{}</a>', entry_url, enqueued_by) if entry_url else enqueued_by),
+        (_("Enqueued"), enqueued_at),
     ]
     if run.reminder:
         facts.append((_("Reminder"), run.reminder))

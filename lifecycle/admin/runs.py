@@ -1,4 +1,4 @@
-"""EffectRunAdmin: what is owed, what needs a person, and what a person may do about it."""
+"""EffectRunAdmin: what is pending, what needs a person, and what a person may do about it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from lifecycle import operations
 from lifecycle.admin import (
     addresses,
-    namings,
     parts,
     permissions,
+    record_names,
     run_filters,
     run_offers,
     run_page,
@@ -32,7 +32,7 @@ from lifecycle.admin.readonly import MOST_ROWS, ForceForm, ReadOnlyAdmin
 from lifecycle.admin.reports import ReportRow, refusal_of
 from lifecycle.exceptions import InvalidInput, LifecycleError
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
-from lifecycle.operations.deeds import checked_reason
+from lifecycle.operations.preconditions import checked_reason
 from lifecycle.runtime.acting import actor_of
 
 # Abandoned, waiting, dead, failed, then the rest: the rows that need a person come first.
@@ -45,8 +45,8 @@ URGENCY = Case(
     output_field=IntegerField(),
 )
 
-Deed = Callable[..., Any]
-DEEDS: dict[str, Deed] = {
+Operation = Callable[..., Any]
+ACTIONS: dict[str, Operation] = {
     run_offers.RETRY: operations.retry_run,
     run_offers.CONTINUE: operations.continue_run,
     run_offers.CANCEL: operations.cancel_run,
@@ -61,7 +61,7 @@ class RunList(ChangeList):
         """Reads the page, then what belongs to its rows."""
         super().get_results(request)
         runs: list[Any] = list(self.result_list)
-        named = namings.named(runs, request, self.model_admin.admin_site)
+        named = record_names.named(runs, request, self.model_admin.admin_site)
         ids = [run.pk for run in runs]
         attempts: dict[int, list[EffectAttempt]] = {}
         for attempt in EffectAttempt.objects.filter(run_id__in=ids).defer("traceback").order_by("id"):
@@ -76,7 +76,7 @@ class RunList(ChangeList):
 
 @admin.register(EffectRun)
 class EffectRunAdmin(ReadOnlyAdmin):
-    list_display = ["run", "record", "state", "tries", "owed_for", "what"]
+    list_display = ["run", "record", "state", "tries", "age", "what"]
     list_display_links = ["run"]
     list_filter = [
         run_filters.StatusFilter,
@@ -155,9 +155,9 @@ class EffectRunAdmin(ReadOnlyAdmin):
             parts.attempts_in_words(run),
         )
 
-    @admin.display(description=gettext_lazy("Owed for"), ordering="created_at")
-    def owed_for(self, run: Any) -> Any:
-        """How long ago it was owed."""
+    @admin.display(description=gettext_lazy("Age"), ordering="created_at")
+    def age(self, run: Any) -> Any:
+        """How long ago it was enqueued."""
         return format_html('<span class="lc-nowrap">{}</span>', times.since(run.created_at))
 
     @admin.display(description=gettext_lazy("What happened, what comes next"))
@@ -220,7 +220,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
         except InvalidInput as error:
             self.message_user(request, _("Nothing was done. %(why)s") % {"why": error}, messages.ERROR)
             return None
-        # Before anything is done: the list may be filtered by what the deed changes.
+        # Before anything is done: the list may be filtered by what the operator action changes.
         missing = self.missing(request, queryset)
         runs = list(queryset.order_by("id")[: MOST_ROWS + 1])
         if len(runs) > MOST_ROWS:
@@ -230,7 +230,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
                 messages.ERROR,
             )
             return None
-        named = namings.named(runs, request, self.admin_site)
+        named = record_names.named(runs, request, self.admin_site)
         rows = [self._one(request, run, name, reason, force, named.get((run.lifecycle, run.record_id))) for run in runs]
         rows += [
             ReportRow(
@@ -259,13 +259,13 @@ class EffectRunAdmin(ReadOnlyAdmin):
         return ReportRow(name=title, url=url, done=True, said=done(name, fresh))
 
     def operate(self, request: HttpRequest, run: Any, name: str, *, reason: str, force: bool) -> EffectRun:
-        """One deed about one run; the operations write its audit row, this the admin's own log.
+        """One operator action about one run; the operations write its audit row, this the admin's own log.
 
         Raises:
             LifecycleError: it is refused; nothing changed.
         """
         forced = {"force": force} if name in FORCEABLE else {}
-        fresh: EffectRun = DEEDS[name](run, actor=actor_of(request), reason=reason, **forced)
+        fresh: EffectRun = ACTIONS[name](run, actor=actor_of(request), reason=reason, **forced)
         said = done(name, fresh)
         self.log_change(request, fresh, f"{said} {reason}".strip() + (f" ({_('forced')})" if force and forced else ""))
         return fresh
@@ -275,7 +275,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """One run's page; by POST one deed about it."""
+        """One run's page; by POST one operator action about it."""
         run = self.get_object(request, object_id)
         if run is None:
             return self.gone(request, object_id)
@@ -287,8 +287,8 @@ class EffectRunAdmin(ReadOnlyAdmin):
         return self._page(request, run)
 
     def _operated(self, request: HttpRequest, run: Any) -> HttpResponse:
-        name = request.POST.get("deed", "")
-        if not permissions.may_operate(request.user) or name not in DEEDS:
+        name = request.POST.get("operator_action", "")
+        if not permissions.may_operate(request.user) or name not in ACTIONS:
             raise PermissionDenied
         reason, force = request.POST.get("reason", ""), bool(request.POST.get("force"))
         typed = {"reason": reason, "force": force}
@@ -321,7 +321,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
 
 
 def done(name: str, run: EffectRun) -> str:
-    """What a deed has come to, as a sentence."""
+    """What an operator action has come to, as a sentence."""
     about = run_sentences.known(run)
     if name == run_offers.RETRY:
         return _("Run %(n)s is queued again.") % {"n": run.pk}

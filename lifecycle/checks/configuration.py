@@ -96,7 +96,7 @@ def celery_has_workers(app_configs: Sequence[Any] | None, **kwargs: Any) -> list
         Caution(
             "CELERY_TASK_ALWAYS_EAGER is on: no message leaves this process, so no worker is woken, and effects wait "
             "for the tick of some worker.",
-            hint="Turn it off where effects should run. In tests, call lifecycle.testing.run_due(); for development "
+            hint="Switch it off where effects should run. In tests, call lifecycle.testing.run_due(); for development "
             "without a broker, set DISPATCHER to 'lifecycle.dispatch.none.NoDispatcher' and run lifecycle_worker.",
             obj="CELERY_TASK_ALWAYS_EAGER",
             id="lifecycle.W131",

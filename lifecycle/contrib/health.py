@@ -20,9 +20,8 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from lifecycle.doctor import vitals
+from lifecycle.doctor.health import Health, read
 from lifecycle.doctor.limits import Limits
-from lifecycle.doctor.vitals import Vitals
 from lifecycle.store import aliases
 
 log = logging.getLogger("lifecycle.health")
@@ -42,7 +41,7 @@ def health(request: HttpRequest) -> JsonResponse:
 
 def _one(using: str, limits: Limits) -> dict[str, Any]:
     try:
-        seen = vitals.read(using)
+        seen = read(using)
     except Exception as error:  # noqa: BLE001 whatever is wrong with it, the others are asked
         # Why is for the log: an error's text may hold an address or a user's name. Without frames: it is asked often.
         log.warning("The database '%s' could not be asked for its health: %s", using, error)
@@ -52,7 +51,7 @@ def _one(using: str, limits: Limits) -> dict[str, Any]:
     return {"status": "failing" if problems else "ok", "problems": problems, "numbers": asdict(seen)}
 
 
-def _problems(seen: Vitals, limits: Limits) -> list[str]:
+def _problems(seen: Health, limits: Limits) -> list[str]:
     """By the names of the doctor's faults, which say more."""
     problems = []
     if seen.tick_age_seconds is None or seen.tick_age_seconds > limits.tick.total_seconds():

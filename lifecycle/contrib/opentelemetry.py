@@ -1,4 +1,4 @@
-"""OpenTelemetry: spans for firings and effects, in one trace from the request to the work it owed.
+"""OpenTelemetry: spans for firings and effects, in one trace from the request to the work it enqueued.
 
 Needs ``opentelemetry-api`` (``pip install django-record-lifecycle[opentelemetry]``); the SDK and its exporter are the
 project's choice. Call `instrument` once per process, from ``AppConfig.ready``, say::
@@ -7,7 +7,7 @@ project's choice. Call `instrument` once per process, from ``AppConfig.ready``, 
 
     opentelemetry.instrument()
 
-The present trace is written into the run (``EffectRun.trace_context``) in the transaction that owes it, by the
+The present trace is written into the run (``EffectRun.trace_context``) in the transaction that enqueues it, by the
 propagators the project has configured (W3C by default), and is taken up again by whichever worker does the run: a retry
 the next day is still part of the trace of the request that caused it.
 """

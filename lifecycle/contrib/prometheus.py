@@ -25,12 +25,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from lifecycle.doctor import vitals
+from lifecycle.doctor import health
 from lifecycle.store import aliases
 
 log = logging.getLogger("lifecycle.prometheus")
 
-# The attribute of `Vitals`, the metric's name, its help.
+# The attribute of `Health`, the metric's name, its help.
 GAUGES = (
     ("due", "lifecycle_due_runs", "Effect runs that could start now (counted up to 10 000)."),
     ("oldest_due_seconds", "lifecycle_oldest_due_seconds", "For how long the oldest of them has been due."),
@@ -57,7 +57,7 @@ class LifecycleCollector(Collector):
         families = _families()
         for using in aliases.with_our_tables():
             try:
-                seen = vitals.read(using)
+                seen = health.read(using)
             except Exception as error:  # noqa: BLE001 whatever is wrong with it, the others are asked
                 log.warning("The database '%s' could not be asked for its numbers: %s", using, error)
                 families["up"].add_metric([using], 0)

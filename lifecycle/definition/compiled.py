@@ -78,10 +78,10 @@ class CompiledTransition:
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledEffect:
-    """Work owed after commit. ``call(ctx)`` does it; ``name`` is stored in rows and never renamed.
+    """A side effect executed after the commit. ``call(ctx)`` does it; ``name`` is stored in rows and never renamed.
 
     ``on_success``, ``on_failure``, ``on_dead`` are transition names or None (``on_dead`` already defaulted to
-    ``on_failure``). ``on`` are the transitions and ``on_enter`` the states that owe it (with stay binding True for
+    ``on_failure``). ``on`` are the transitions and ``on_enter`` the states that enqueue it (with stay binding True for
     ``on_enter`` and False for ``on`` unless ``stay_bound`` says otherwise). ``marks_entry``: its runs prove by a mark
     that their code was never entered; no option of an effect, for such a proof is worth a write only to who acts on it.
     """
@@ -129,7 +129,7 @@ class CompiledDeadline:
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledReminder:
-    """Owes ``effect`` once per stay in ``when``, ``after(parameters)`` from its start, then every ``repeat``."""
+    """Enqueues ``effect`` once per stay in ``when``, ``after(parameters)`` from its start, then every ``repeat``."""
 
     name: str
     effect: str

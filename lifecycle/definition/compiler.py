@@ -1,4 +1,4 @@
-"""Compiler: turns a declaration into a definition; what cannot be turned is reported and left out."""
+"""Compiler: makes a definition of a declaration; what cannot be compiled is reported and left out."""
 
 from __future__ import annotations
 
@@ -222,8 +222,8 @@ class _Compiler:
         if len(named) < len(declared.on):
             self.declaration.report(
                 "lifecycle.E026",
-                f"Effect '{declared.name}' is to be owed by birth, which owes nothing itself.",
-                "Owe it on entering the initial state: on_enter=….",
+                f"Effect '{declared.name}' is to be enqueued by the creation, which enqueues nothing itself.",
+                "Enqueue it on entering the initial state: on_enter=….",
                 where,
             )
         return self.resolver.transition_names(named, where)

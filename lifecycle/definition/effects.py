@@ -1,4 +1,4 @@
-"""Effect: work owed after commit, as declared."""
+"""Effect: a side effect that is executed after the commit, as declared."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _named(options: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def owe(
+def enqueue(
     function: Any,
     *,
     on: tuple[Any, ...] = (),
@@ -158,11 +158,11 @@ def effect(
     delay: dt.timedelta = UNSET,
     **unknown: Any,
 ) -> Any:
-    """Declares work that is owed by transitions or by entering a state, and done after commit.
+    """Declares work that is enqueued by transitions or by entering a state, and done after commit.
 
     Args:
-        on: the transitions that owe it, as objects or names.
-        on_enter: the states whose entering owes it; such a run is bound to the stay, see ``stay_bound``.
+        on: the transitions that enqueue it, as objects or names.
+        on_enter: the states whose entering enqueues it; such a run is bound to the stay, see ``stay_bound``.
         name: the stable key stored in rows (default: the attribute's name).
         retry: when a failed attempt is followed by another (default: one attempt).
         timeout: how long one attempt may take (default: 60 seconds); None: as long as it takes.
@@ -199,6 +199,6 @@ def effect(
     )
 
     def decorate(wrapped: Any) -> Effect:
-        return owe(wrapped, on=tuple(flat(on)), on_enter=tuple(flat(on_enter)), options=options, unknown=unknown)
+        return enqueue(wrapped, on=tuple(flat(on)), on_enter=tuple(flat(on_enter)), options=options, unknown=unknown)
 
     return decorate if function is None else decorate(function)

@@ -159,7 +159,7 @@ class Options:
             self.declaration.report(
                 "lifecycle.E004",
                 "Meta has no initial state.",
-                "Set Meta.initial to the state records are born in, or to a list with the default first.",
+                "Set Meta.initial to the state records are created in, or to a list with the default first.",
                 "Meta.initial",
             )
         values = {option: getattr(meta, option) for option in META}

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, Final, Never
 
 CREATE: Final = "$create"
-"""Birth, where a transition's name is expected: ``@guard(on=CREATE)``."""
+"""The creation of a record, where a transition's name is expected: ``@guard(on=CREATE)``."""
 
 
 class State:

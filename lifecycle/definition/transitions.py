@@ -8,7 +8,7 @@ from typing import Any, Literal, Never, TypeVar, overload
 
 from lifecycle.definition.declared import UNSET, Declared, given
 from lifecycle.definition.effects import OPTIONS as EFFECT_OPTIONS
-from lifecycle.definition.effects import Effect, owe
+from lifecycle.definition.effects import Effect, enqueue
 from lifecycle.definition.retries import Retry
 from lifecycle.definition.wirings import decorator
 from lifecycle.refusals import Kind
@@ -46,7 +46,7 @@ class Transition(Declared):
         accept: names of record fields taken from the input.
         secrets: input keys whose values are redacted in the history.
         manual: False when only server code may fire it.
-        effects: effects it owes, as objects or names.
+        effects: effects it enqueues, as objects or names.
         guards: yes/no questions, as methods, functions or dotted paths.
         set: one or more callables that return column values.
         route: the callable that chooses among several targets.
@@ -153,11 +153,11 @@ class Transition(Declared):
         delay: dt.timedelta = ...,
     ) -> Callable[[Callable[..., Any]], Effect]: ...
     def effect(self, function: Any = None, /, **options: Any) -> Any:
-        """Work owed by this transition; see `lifecycle.effect` for the options."""
+        """Effects enqueued by this transition; see `lifecycle.effect` for the options."""
         good = {name: value for name, value in options.items() if name in EFFECT_OPTIONS}
         unknown = {name: value for name, value in options.items() if name not in EFFECT_OPTIONS}
 
         def decorate(wrapped: Any) -> Effect:
-            return owe(wrapped, on=(self,), options=good, unknown=unknown)
+            return enqueue(wrapped, on=(self,), options=good, unknown=unknown)
 
         return decorate if function is None else decorate(function)

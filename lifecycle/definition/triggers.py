@@ -54,7 +54,7 @@ class Deadline(Trigger):
 
 
 class Reminder(Trigger):
-    """Owes an effect while the wait goes on, without a transition.
+    """Enqueues an effect while the wait goes on, without a transition.
 
     Args:
         effect: the effect, as an object or a name.

@@ -90,7 +90,7 @@ def guard(
     kind: Kind = UNSET,
     **unknown: Any,
 ) -> Any:
-    """A guard of several transitions, of all (``on=ANY``), or of birth (``on=CREATE``).
+    """A guard of several transitions, of all (``on=ANY``), or of creation (``on=CREATE``).
 
     Args:
         on: a transition, a list of them, `ANY`, ``ANY_EXCEPT(…)`` or `CREATE`; as objects or names.
@@ -103,7 +103,7 @@ def guard(
 
 
 def on_enter(*states: Any) -> Callable[[F], F]:
-    """A hook called inside the transaction whenever one of these states is entered, birth included."""
+    """A hook called inside the transaction whenever one of these states is entered, creation included."""
     return decorator("enter", states, {}, {})
 
 

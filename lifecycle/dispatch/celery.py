@@ -86,7 +86,7 @@ class CeleryDispatcher:
             # transaction is committed. The runs are in the rows; the tick wakes somebody when it can.
             if self.breaker.failed(permit):
                 log.warning(
-                    "The broker cannot be reached; owed work waits for a worker's tick or a lifecycle_worker. "
+                    "The broker cannot be reached; pending effects wait for a worker's tick or a lifecycle_worker. "
                     "Tried again after growing pauses of at most %s s. %s: %s",
                     self.breaker.maximum,
                     type(error).__name__,

@@ -6,20 +6,20 @@ import threading
 from collections.abc import Iterator
 
 from lifecycle import dispatch
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, Finding
-from lifecycle.doctor.patient import Patient
 
 
-def unreachable(patient: Patient) -> Iterator[Finding]:
-    """The broker does not answer: only a polling lifecycle_worker finds what is owed."""
-    complaint = _asked(patient.limits.broker)
+def unreachable(examined: Examined) -> Iterator[Finding]:
+    """The broker does not answer: only a polling lifecycle_worker finds what is pending."""
+    complaint = _asked(examined.limits.broker)
     if complaint is not None:
-        yield patient.found(
+        yield examined.found(
             "broker",
             ERROR,
             f"The broker cannot be reached: {complaint}",
-            "Start it, or correct Celery's broker_url. Nothing is lost: owed work waits in its rows, and a running "
-            "manage.py lifecycle_worker does it without a broker.",
+            "Start it, or correct Celery's broker_url. Nothing is lost: pending effects wait in their rows; "
+            "a running manage.py lifecycle_worker executes them without a broker.",
         )
 
 

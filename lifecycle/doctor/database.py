@@ -9,58 +9,58 @@ from django.db import DatabaseError, connections
 from django.db.migrations.loader import MigrationLoader
 
 from lifecycle import clock
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
-from lifecycle.doctor.patient import Patient
 from lifecycle.store import timing
 
 
-def unreachable(patient: Patient) -> Iterator[Finding]:
+def unreachable(examined: Examined) -> Iterator[Finding]:
     """The database does not answer."""
     try:
-        with connections[patient.using].cursor() as cursor:
+        with connections[examined.using].cursor() as cursor:
             cursor.execute("SELECT 1")
             cursor.fetchall()
     except DatabaseError as error:
-        yield patient.found(
+        yield examined.found(
             "database",
             ERROR,
-            f"The database '{patient.using}' does not answer ({type(error).__name__}).",
-            "Start it, or correct DATABASES. Nothing is lost: owed work waits in its rows.",
+            f"The database '{examined.using}' does not answer ({type(error).__name__}).",
+            "Start it, or correct DATABASES. Nothing is lost: pending effects wait in their rows.",
         )
 
 
-def pending_migrations(patient: Patient) -> Iterator[Finding]:
+def pending_migrations(examined: Examined) -> Iterator[Finding]:
     """Migrations of the library that this code needs and this database has not seen."""
-    loader = MigrationLoader(connections[patient.using])
+    loader = MigrationLoader(connections[examined.using])
     ours = [key for key in loader.graph.nodes if key[0] == "lifecycle"]
     pending = sorted(name for app, name in ours if (app, name) not in loader.applied_migrations)
     if pending:
-        yield patient.found(
+        yield examined.found(
             "migrations",
             ERROR,
             f"{several(len(pending), 'migration', 'migrations')} of 'lifecycle' "
             f"{'is' if len(pending) == 1 else 'are'} not applied.",
-            f"manage.py migrate lifecycle --database {patient.using}",
+            f"manage.py migrate lifecycle --database {examined.using}",
             count=len(pending),
-            examples=tuple(pending[: patient.limits.examples]),
+            examples=tuple(pending[: examined.limits.examples]),
         )
 
 
-def clock_skew(patient: Patient) -> Iterator[Finding]:
+def clock_skew(examined: Examined) -> Iterator[Finding]:
     """The application and the database disagree on what time it is.
 
     Leases, due times and history use the database's clock alone, so nothing breaks; but what the application compares
     with them (a preview, a guard that asks the time by itself, a page) is wrong by as much.
     """
     before = clock.now()
-    theirs = timing.now(patient.using)
+    theirs = timing.now(examined.using)
     apart = _apart(theirs, before, clock.now())
-    if apart > patient.limits.skew:
+    if apart > examined.limits.skew:
         ahead = "ahead of" if theirs > before else "behind"
-        yield patient.found(
+        yield examined.found(
             "clock_skew",
             WARNING,
-            f"The clock of the database '{patient.using}' is {apart.total_seconds():.1f} s {ahead} this machine's.",
+            f"The clock of the database '{examined.using}' is {apart.total_seconds():.1f} s {ahead} this machine's.",
             "Let both machines follow one time server (chrony, systemd-timesyncd).",
         )
 

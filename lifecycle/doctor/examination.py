@@ -10,13 +10,13 @@ from django.db import connections, router, transaction
 from lifecycle import registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.doctor import broker, database, guard, indexes, parameters, records, ticking, ways_on, work
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, Finding
 from lifecycle.doctor.limits import Limits
-from lifecycle.doctor.patient import Patient
 from lifecycle.models import EffectRun
 from lifecycle.store import aliases
 
-Fault = Callable[[Patient], Iterator[Finding]]
+Fault = Callable[[Examined], Iterator[Finding]]
 
 # In the order in which they are looked for.
 FAULTS: dict[str, Fault] = {
@@ -85,37 +85,37 @@ def examine(
     bounds = limits or Limits()
     found: list[Finding] = []
     for alias in using if using is not None else databases():
-        patient = Patient(
+        examined = Examined(
             using=alias,
             definitions=_on(alias, registry.all() if lifecycles is None else lifecycles),
             only=None if lifecycles is None else frozenset(one.name for one in lifecycles),
             limits=bounds,
             say=say,
         )
-        found += _examine(patient, [name for name in wanted if name not in ONCE])
+        found += _examine(examined, [name for name in wanted if name not in ONCE])
     for name in wanted:
         if name in ONCE:
-            found += list(FAULTS[name](Patient(using="", definitions=(), only=None, limits=bounds, say=say)))
+            found += list(FAULTS[name](Examined(using="", definitions=(), only=None, limits=bounds, say=say)))
     return found
 
 
-def _examine(patient: Patient, wanted: Sequence[str]) -> Iterator[Finding]:
+def _examine(examined: Examined, wanted: Sequence[str]) -> Iterator[Finding]:
     for name in wanted:
-        patient.say(f"{patient.using}: looking for {name.replace('_', ' ')}")
-        found = list(_looked_for(name, patient))
+        examined.say(f"{examined.using}: looking for {name.replace('_', ' ')}")
+        found = list(_looked_for(name, examined))
         yield from found
         if name in FOUNDATIONS and any(one.severity == ERROR for one in found):
             return
 
 
-def _looked_for(name: str, patient: Patient) -> Iterator[Finding]:
+def _looked_for(name: str, examined: Examined) -> Iterator[Finding]:
     """One fault's findings; one that cannot be looked for is a finding of its own."""
-    nested = connections[patient.using].in_atomic_block
+    nested = connections[examined.using].in_atomic_block
     try:
-        with transaction.atomic(using=patient.using) if nested else nullcontext():
-            yield from list(FAULTS[name](patient))
+        with transaction.atomic(using=examined.using) if nested else nullcontext():
+            yield from list(FAULTS[name](examined))
     except Exception as error:  # noqa: BLE001 a missing table, a lost connection: the other faults are looked for
-        yield patient.found(
+        yield examined.found(
             name,
             ERROR,
             f"'{name}' could not be looked for: {type(error).__name__}: {str(error).strip():.300}",

@@ -10,37 +10,37 @@ from django.db.models import Model
 
 from lifecycle import conf
 from lifecycle.database_guard import installation
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
-from lifecycle.doctor.patient import Patient
 from lifecycle.store import aliases
 
 
-def missing_triggers(patient: Patient) -> Iterator[Finding]:
+def missing_triggers(examined: Examined) -> Iterator[Finding]:
     """State columns that the setting wants guarded and the database does not guard."""
     if not conf.options().database_guard:
         return
-    models = _models(patient)
-    missing = installation.missing(connections[patient.using], models)
+    models = _models(examined)
+    missing = installation.missing(connections[examined.using], models)
     if missing:
-        yield patient.found(
+        yield examined.found(
             "missing_triggers",
             ERROR,
             f"{several(len(missing), 'state column is', 'state columns are')} not guarded by the database, though "
             "LIFECYCLE['DATABASE_GUARD'] is on.",
-            f"manage.py migrate --database {patient.using} installs the triggers (also when there is no migration to "
+            f"manage.py migrate --database {examined.using} installs the triggers (also when there is no migration to "
             "apply); it needs the right to create them.",
             count=len(missing),
-            examples=tuple(f"{t.table}.{t.columns[0]}" for t in missing[: patient.limits.examples]),
+            examples=tuple(f"{t.table}.{t.columns[0]}" for t in missing[: examined.limits.examples]),
         )
 
 
-def unguarded_columns(patient: Patient) -> Iterator[Finding]:
+def unguarded_columns(examined: Examined) -> Iterator[Finding]:
     """State columns that no trigger can or may guard, though the setting asks for it."""
     if not conf.options().database_guard:
         return
-    found = installation.unguardable(connections[patient.using], _models(patient), look=True)
+    found = installation.unguardable(connections[examined.using], _models(examined), look=True)
     if found:
-        yield patient.found(
+        yield examined.found(
             "unguarded_columns",
             WARNING,
             f"{several(len(found), 'state column is', 'state columns are')} beyond LIFECYCLE['DATABASE_GUARD']: "
@@ -48,9 +48,9 @@ def unguarded_columns(patient: Patient) -> Iterator[Finding]:
             "If the table may have a trigger, name the model in LIFECYCLE['DATABASE_GUARD_UNMANAGED'] and migrate; for "
             "a view, guard the tables behind it.",
             count=len(found),
-            examples=tuple(column for column, _ in found[: patient.limits.examples]),
+            examples=tuple(column for column, _ in found[: examined.limits.examples]),
         )
 
 
-def _models(patient: Patient) -> list[type[Model]]:
-    return [model for model in apps.get_models() if aliases.may_store(model, patient.using)]
+def _models(examined: Examined) -> list[type[Model]]:
+    return [model for model in apps.get_models() if aliases.may_store(model, examined.using)]

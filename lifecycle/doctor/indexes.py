@@ -10,32 +10,32 @@ from django.db import connections, models
 
 from lifecycle.database_guard.trigger import parts
 from lifecycle.definition.compiled import Definition
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
-from lifecycle.doctor.patient import Patient
 
 
-def missing(patient: Patient) -> Iterator[Finding]:
+def missing(examined: Examined) -> Iterator[Finding]:
     """Indexes and unique constraints of our tables that are not there, and timeouts without an index of the model's."""
-    connection = connections[patient.using]
+    connection = connections[examined.using]
     lacking = [
         f"{model._meta.db_table}.{name}"
         for model in apps.get_app_config("lifecycle").get_models()
         for name in _expected(model, connection).difference(_there(connection, model._meta.db_table))
     ]
     if lacking:
-        yield patient.found(
+        yield examined.found(
             "missing_indexes",
             ERROR,
             f"{several(len(lacking), 'index or constraint of our tables is', 'indexes or constraints are')} missing.",
             "Create them as the migrations of 'lifecycle' do (manage.py sqlmigrate lifecycle …): without the unique "
             "ones one entry may be written twice, without the others claims and sweeps walk over the whole table.",
             count=len(lacking),
-            examples=tuple(sorted(lacking)[: patient.limits.examples]),
+            examples=tuple(sorted(lacking)[: examined.limits.examples]),
         )
-    for definition in patient.definitions:
+    for definition in examined.definitions:
         if definition.timeouts and not _has_state_index(definition, connection):
             columns = ", ".join(_state_columns(definition))
-            yield patient.found(
+            yield examined.found(
                 "missing_indexes",
                 WARNING,
                 f"{definition.model._meta.label} has timeouts and no index on ({columns}): each tick reads the table.",

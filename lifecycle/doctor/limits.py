@@ -9,7 +9,7 @@ from lifecycle import conf
 
 
 def _tick() -> dt.timedelta:
-    # A pass may take a while and a worker may be busy: twelve missed turns are no coincidence.
+    # A pass may take a while and a worker may be busy: twelve missed ticks are no coincidence.
     return max(dt.timedelta(seconds=60), 12 * conf.options().tick_every)
 
 

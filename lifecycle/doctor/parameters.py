@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lifecycle.definition.parameters import defaults
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import WARNING, Finding
-from lifecycle.doctor.patient import Patient
 from lifecycle.store import parameters
 
 
-def unfit(patient: Patient) -> Iterator[Finding]:
+def unfit(examined: Examined) -> Iterator[Finding]:
     """Stored values of parameters that do not fit the declaration: the declared ones count instead."""
-    for definition in patient.definitions:
-        _current, complaints = parameters.read_with_complaints(definition, patient.using)
+    for definition in examined.definitions:
+        _current, complaints = parameters.read_with_complaints(definition, examined.using)
         for name, complaint in complaints.items():
             remedy = f"Set it anew or reset it on the Lifecycles page, or with reset_parameter('{definition.name}', …)."
             if not hasattr(defaults(definition), name):
                 remedy = f"Nothing reads it any more: delete the ParameterOverride of '{name}'."
-            yield patient.found(
+            yield examined.found(
                 "unfit_parameters",
                 WARNING,
                 f"A stored value does not count, the declared one does. {complaint}",

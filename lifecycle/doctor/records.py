@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lifecycle.definition.compiled import Definition
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
-from lifecycle.doctor.patient import Patient
 from lifecycle.models import drift, stuck
 from lifecycle.store import adoption, records
 
 
-def drifted(patient: Patient) -> Iterator[Finding]:
+def drifted(examined: Examined) -> Iterator[Finding]:
     """Rows whose state no entry explains: somebody changed them past the lifecycle."""
-    for definition in patient.definitions:
-        patient.say(f"{patient.using}: comparing {definition.name} with their history")
+    for definition in examined.definitions:
+        examined.say(f"{examined.using}: comparing {definition.name} with their history")
         count, examples, reasons = 0, list[str](), dict[str, int]()
         if len(definition.model._meta.pk_fields) > 1:
             continue  # one key of several columns: lifecycle.E108 says that it has no history
-        for row in drift.drifted(definition, patient.using):
+        for row in drift.drifted(definition, examined.using):
             count += 1
             reasons[row.reason] = reasons.get(row.reason, 0) + 1
-            if len(examples) < patient.limits.examples:
+            if len(examples) < examined.limits.examples:
                 examples.append(f"{row.record_id} (in '{row.state}', version {row.version}: {row.reason})")
         if count:
             why = "; ".join(f"{number} times: {reason}" for reason, number in sorted(reasons.items()))
-            yield patient.found(
+            yield examined.found(
                 "drift",
                 ERROR,
                 f"{_named(definition, count, 'was', 'were')} changed past the lifecycle ({why}).",
@@ -39,14 +39,14 @@ def drifted(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def unbegun(patient: Patient) -> Iterator[Finding]:
-    """Records that somebody's code saved plainly: without an entry, and without what their first state enqueues."""
-    for definition in patient.definitions:
+def unbegun(examined: Examined) -> Iterator[Finding]:
+    """Records that somebody's code saved directly: without an entry, and without what their first state enqueues."""
+    for definition in examined.definitions:
         if len(definition.model._meta.pk_fields) > 1:
             continue
-        count, examples = adoption.unbegun(definition, patient.using, patient.limits.examples)
+        count, examples = adoption.unbegun(definition, examined.using, examined.limits.examples)
         if count:
-            yield patient.found(
+            yield examined.found(
                 "unbegun",
                 WARNING,
                 f"{_named(definition, count, 'was', 'were')} saved without create(): their history has no beginning, "
@@ -59,12 +59,12 @@ def unbegun(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def strange_states(patient: Patient) -> Iterator[Finding]:
+def strange_states(examined: Examined) -> Iterator[Finding]:
     """Records in states the lifecycle does not know: no transition starts there, so nothing ever moves them."""
-    for definition, strange in patient.strange_states:
+    for definition, strange in examined.strange_states:
         if strange.deprecated:
             continue
-        yield patient.found(
+        yield examined.found(
             "unknown_states",
             ERROR,
             f"{_named(definition, strange.count)} in the state '{strange.state}', which '{definition.name}' does not "
@@ -73,17 +73,17 @@ def strange_states(patient: Patient) -> Iterator[Finding]:
             "then manage.py lifecycle_migrate_state. See the page on changing a process in production.",
             lifecycle=definition.name,
             count=strange.count,
-            examples=_in_state(patient, definition, strange.state),
+            examples=_in_state(examined, definition, strange.state),
         )
 
 
-def deprecated_states(patient: Patient) -> Iterator[Finding]:
+def deprecated_states(examined: Examined) -> Iterator[Finding]:
     """Records in states that are on their way out: the state may not be removed yet."""
-    for definition, strange in patient.strange_states:
+    for definition, strange in examined.strange_states:
         if not strange.deprecated:
             continue
         ways = [edge.name for edge in definition.leaving(strange.state) if not edge.manual]
-        yield patient.found(
+        yield examined.found(
             "deprecated_states",
             WARNING,
             f"{_named(definition, strange.count)} in the deprecated state '{strange.state}'.",
@@ -91,13 +91,13 @@ def deprecated_states(patient: Patient) -> Iterator[Finding]:
             f"--transition {ways[0] if ways else '…'}; only then remove the state from the code.",
             lifecycle=definition.name,
             count=strange.count,
-            examples=_in_state(patient, definition, strange.state),
+            examples=_in_state(examined, definition, strange.state),
         )
 
 
-def _in_state(patient: Patient, definition: Definition, state: str) -> tuple[str, ...]:
-    rows = stuck.in_state(definition, state, patient.using)
-    return tuple(records.text_id(pk) for pk in rows.values_list("pk", flat=True)[: patient.limits.examples])
+def _in_state(examined: Examined, definition: Definition, state: str) -> tuple[str, ...]:
+    rows = stuck.in_state(definition, state, examined.using)
+    return tuple(records.text_id(pk) for pk in rows.values_list("pk", flat=True)[: examined.limits.examples])
 
 
 def _named(definition: Definition, count: int, one: str = "is", many: str = "are") -> str:

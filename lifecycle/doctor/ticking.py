@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
-from lifecycle.doctor.patient import Patient
 from lifecycle.doctor.periods import spoken
 from lifecycle.store import ticks
 from lifecycle.sweeps.tick import MAIN
@@ -16,32 +16,32 @@ _REMEDY = (
 )
 
 
-def no_tick(patient: Patient) -> Iterator[Finding]:
+def no_tick(examined: Examined) -> Iterator[Finding]:
     """Nobody makes the pass over timeouts, lost workers and waiting follow-ups."""
-    last = ticks.read(MAIN, patient.using)
+    last = ticks.read(MAIN, examined.using)
     if last is None or last.last_finished_at is None:
         begun = "" if last is None else " to its end"
-        yield patient.found("no_tick", ERROR, f"No tick has ever been made{begun} on '{patient.using}'.", _REMEDY)
+        yield examined.found("no_tick", ERROR, f"No tick has ever been made{begun} on '{examined.using}'.", _REMEDY)
         return
-    age = patient.now - last.last_finished_at
-    if age > patient.limits.tick:
-        yield patient.found(
+    age = examined.now - last.last_finished_at
+    if age > examined.limits.tick:
+        yield examined.found(
             "no_tick",
             ERROR,
-            f"The last tick on '{patient.using}' ended {spoken(age)} ago.",
+            f"The last tick on '{examined.using}' ended {spoken(age)} ago.",
             _REMEDY,
         )
 
 
-def failing_ticks(patient: Patient) -> Iterator[Finding]:
+def failing_ticks(examined: Examined) -> Iterator[Finding]:
     """The pass is made, and parts of it fail."""
-    last = ticks.read(MAIN, patient.using)
+    last = ticks.read(MAIN, examined.using)
     failures = int(last.counts.get("failures") or 0) if last is not None else 0
     if failures:
-        yield patient.found(
+        yield examined.found(
             "failing_ticks",
             WARNING,
-            f"The last tick on '{patient.using}' met {several(failures, 'failure', 'failures')}.",
+            f"The last tick on '{examined.using}' met {several(failures, 'failure', 'failures')}.",
             "manage.py lifecycle_tick --force names them; the log of the workers has their tracebacks.",
             count=failures,
         )

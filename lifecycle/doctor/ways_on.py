@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from lifecycle.definition.compiled import CompiledEffect, Definition
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
-from lifecycle.doctor.patient import Patient
 from lifecycle.models import stuck
 from lifecycle.store import records
 
 
-def stranded(patient: Patient) -> Iterator[Finding]:
+def stranded(examined: Examined) -> Iterator[Finding]:
     """Records whose state waits for an effect that was cancelled, or failed with no transition to follow."""
-    for definition in patient.definitions:
+    for definition in examined.definitions:
         for state in definition.states:
             effects = awaited(definition, state)
             if not effects:
                 continue
-            rows = stuck.left_alone(definition, state, effects, patient.using)
+            rows = stuck.left_alone(definition, state, effects, examined.using)
             count = rows.count()
             if count:
-                yield _finding(patient, definition, state, effects, count, rows)
+                yield _finding(examined, definition, state, effects, count, rows)
 
 
 def awaited(definition: Definition, state: str) -> list[str]:
@@ -48,15 +48,15 @@ def _follow_ups(effect: CompiledEffect) -> set[str]:
 
 
 def _finding(
-    patient: Patient, definition: Definition, state: str, effects: list[str], count: int, rows: Any
+    examined: Examined, definition: Definition, state: str, effects: list[str], count: int, rows: Any
 ) -> Finding:
     meta = definition.model._meta
     waiting = several(count, f"{meta.verbose_name} waits", f"{meta.verbose_name_plural} wait")
     by_hand = [way.name for way in definition.leaving(state) if way.manual and set(way.targets) != {state}]
     awaited_one = " or ".join(f"'{name}'" for name in effects)
     otherwise = f"; only people can move them on ({', '.join(by_hand)})" if by_hand else ""
-    keys = rows.values_list("pk", flat=True)[: patient.limits.examples]
-    return patient.found(
+    keys = rows.values_list("pk", flat=True)[: examined.limits.examples]
+    return examined.found(
         "stranded",
         WARNING if by_hand else ERROR,
         f"{waiting} in '{state}' for the effect {awaited_one}, which was cancelled or failed with no transition to "

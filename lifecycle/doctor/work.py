@@ -5,108 +5,109 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lifecycle import registry
+from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
-from lifecycle.doctor.patient import Patient
 from lifecycle.doctor.periods import spoken
 from lifecycle.models import stuck
 from lifecycle.suggest import did_you_mean
 
 
-def overdue_runs(patient: Patient) -> Iterator[Finding]:
+def overdue_runs(examined: Examined) -> Iterator[Finding]:
     """Runs that have been due for long and that no worker takes."""
-    rows = stuck.overdue(patient.using, patient.now - patient.limits.overdue, patient.only)
+    rows = stuck.overdue(examined.using, examined.now - examined.limits.overdue, examined.only)
     for waiting in stuck.overdue_queues(rows):
-        yield patient.found(
+        yield examined.found(
             "overdue_runs",
             ERROR,
             f"{several(waiting.count, 'run', 'runs')} of the queue '{waiting.queue}' wait to be done, the oldest for "
-            f"{spoken(patient.now - waiting.since)}.",
+            f"{spoken(examined.now - waiting.since)}.",
             f"Start a worker for it (manage.py lifecycle_worker --queue {waiting.queue}), or more of them; see "
             "LIFECYCLE['QUEUES'] for the Celery queue it is mapped to.",
             count=waiting.count,
-            examples=patient.run_examples(rows.filter(queue=waiting.queue)),
+            examples=examined.run_examples(rows.filter(queue=waiting.queue)),
         )
 
 
-def expired_leases(patient: Patient) -> Iterator[Finding]:
+def expired_leases(examined: Examined) -> Iterator[Finding]:
     """Runs in the hands of workers that are gone, taken back by nobody."""
-    rows = stuck.left_leases(patient.using, patient.now - patient.limits.tick, patient.only)
+    rows = stuck.left_leases(examined.using, examined.now - examined.limits.tick, examined.only)
     count = rows.count()
     if count:
-        yield patient.found(
+        yield examined.found(
             "expired_leases",
             ERROR,
             f"{several(count, 'run is', 'runs are')} held by workers that were lost more than "
-            f"{spoken(patient.limits.tick)} ago.",
+            f"{spoken(examined.limits.tick)} ago.",
             "The tick takes them back and it does not come to it: manage.py lifecycle_tick --force says why.",
             count=count,
-            examples=patient.run_examples(rows),
+            examples=examined.run_examples(rows),
         )
 
 
-def dead_runs(patient: Patient) -> Iterator[Finding]:
+def dead_runs(examined: Examined) -> Iterator[Finding]:
     """Runs whose every start crashed, where no transition followed."""
-    rows = stuck.dead(patient.using, patient.only)
+    rows = stuck.dead(examined.using, examined.only)
     count = rows.count()
     if count:
-        yield patient.found(
+        yield examined.found(
             "dead_runs",
             ERROR,
             f"{several(count, 'run is', 'runs are')} dead: every start crashed, and no transition follows.",
             "Read the attempts (memory, a native crash, a killed container), correct the cause, then "
             "manage.py lifecycle_retry --status dead --reason …. An on_dead transition lets the process itself answer.",
             count=count,
-            examples=patient.run_examples(rows),
+            examples=examined.run_examples(rows),
         )
 
 
-def unknown_effects(patient: Patient) -> Iterator[Finding]:
-    """Work owed by effects or lifecycles that this code does not know: it waits for code that does."""
-    for owed in stuck.owed(patient.using, patient.only):
-        definition = registry.find(owed.lifecycle)
-        if definition is not None and owed.effect in definition.effects:
+def unknown_effects(examined: Examined) -> Iterator[Finding]:
+    """Pending runs of effects or lifecycles that this code does not know: they wait for code that does."""
+    for found in stuck.pending(examined.using, examined.only):
+        definition = registry.find(found.lifecycle)
+        if definition is not None and found.effect in definition.effects:
             continue
         if definition is None:
             known = [one.name for one in registry.all()]
-            what, near = f"the lifecycle '{owed.lifecycle}'", did_you_mean(owed.lifecycle, known)
+            what, near = f"the lifecycle '{found.lifecycle}'", did_you_mean(found.lifecycle, known)
         else:
-            what, near = f"the effect '{owed.effect}'", did_you_mean(owed.effect, definition.effects)
-        yield patient.found(
+            what, near = f"the effect '{found.effect}'", did_you_mean(found.effect, definition.effects)
+        yield examined.found(
             "unknown_effects",
             ERROR,
-            f"{several(owed.count, 'run', 'runs')} of {owed.lifecycle}.{owed.effect}: this code does not know {what}.",
-            f"Deploy the code that declares it until nothing is owed any more, or cancel the runs. {near}",
-            lifecycle=owed.lifecycle,
-            count=owed.count,
-            examples=patient.run_examples(stuck.owed_by(patient.using, owed.lifecycle, owed.effect)),
+            f"{several(found.count, 'run', 'runs')} of {found.lifecycle}.{found.effect}: "
+            f"this code does not know {what}.",
+            f"Deploy the code that declares it until nothing is pending any more, or cancel the runs. {near}",
+            lifecycle=found.lifecycle,
+            count=found.count,
+            examples=examined.run_examples(stuck.enqueued_by(examined.using, found.lifecycle, found.effect)),
         )
 
 
-def abandoned_follow_ups(patient: Patient) -> Iterator[Finding]:
+def abandoned_follow_ups(examined: Examined) -> Iterator[Finding]:
     """Outcomes whose transition was refused until it was given up: the record does not know what happened."""
-    rows = stuck.abandoned(patient.using, patient.only)
+    rows = stuck.abandoned(examined.using, examined.only)
     count = rows.count()
     if count:
-        yield patient.found(
+        yield examined.found(
             "abandoned_follow_ups",
             ERROR,
             f"{several(count, 'follow-up is', 'follow-ups are')} abandoned: the work is done, its record was not told.",
             "Read why in the run (follow_up_error), lift the reason, then continue the run in the admin.",
             count=count,
-            examples=patient.run_examples(rows),
+            examples=examined.run_examples(rows),
         )
 
 
-def blocked_follow_ups(patient: Patient) -> Iterator[Finding]:
+def blocked_follow_ups(examined: Examined) -> Iterator[Finding]:
     """Outcomes whose transition was refused and is tried again."""
-    rows = stuck.blocked(patient.using, patient.only)
+    rows = stuck.blocked(examined.using, examined.only)
     count = rows.count()
     if count:
-        yield patient.found(
+        yield examined.found(
             "blocked_follow_ups",
             WARNING,
             f"{several(count, 'follow-up was', 'follow-ups were')} refused and wait for another try.",
             "Read why in the run (follow_up_error) and lift the reason; the tick tries again by itself.",
             count=count,
-            examples=patient.run_examples(rows),
+            examples=examined.run_examples(rows),
         )

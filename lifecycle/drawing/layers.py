@@ -89,7 +89,7 @@ def _backward(order: Sequence[int], back: Sequence[Sequence[int]]) -> int:
 
 
 def _improved(order: list[int], back: Sequence[Sequence[int]]) -> list[int]:
-    """Moves single states while that saves more lines running back than it turns pairs round.
+    """Moves single states while that saves more lines running back than it reverses pairs.
 
     The price on turned pairs keeps a process recognisable: the order of declaration is the best hint there is.
     """

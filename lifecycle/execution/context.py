@@ -61,7 +61,7 @@ class EffectContext(Generic[Record_co]):
 
     @cached_property
     def entry(self) -> TransitionLog:
-        """The entry that owed this work: transition, source, target, input, actor, at."""
+        """The entry that enqueued this work: transition, source, target, input, actor, at."""
         return outcomes.load_entry(self._held.entry_id, self.using)
 
     @cached_property
@@ -81,7 +81,7 @@ class EffectContext(Generic[Record_co]):
 
     @property
     def transition(self) -> str:
-        """The transition that owed this work."""
+        """The transition that enqueued this work."""
         return self.entry.transition
 
     @property

@@ -48,7 +48,7 @@ def take_back(
 ) -> TakenBack:
     """Takes runs whose lease is over from their lost workers, in one transaction; acts only on what its UPDATE got.
 
-    Safe to run twice and in parallel. ``on_dead`` is owed as a pending follow-up; the sweep over those fires it.
+    Safe to run twice and in parallel. ``on_dead`` is left as a pending follow-up; the sweep over those fires it.
 
     Args:
         using: the database.
@@ -130,6 +130,6 @@ def _remind_again(run: EffectRun | ClaimedRun, definition: Definition | None, no
     # Whether the stay lasts is asked when the next one is claimed; the record is not locked here.
     reminder = definition.reminders.get(run.reminder) if definition is not None and run.reminder else None
     if definition is not None and reminder is not None and reminder.repeat is not None:
-        effect_runs.owe(
+        effect_runs.enqueue(
             [finishing.next_reminder(run, reminder.repeat, definition.effects[reminder.effect], now)], using
         )

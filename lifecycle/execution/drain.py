@@ -79,9 +79,10 @@ def _turned(names: list[str]) -> list[str]:
 
 
 def _drain_all(drains: list[_Drain], budget: Budget) -> bool:
-    """Gives databases their turns until none has work: a share of the budget each, so that none waits for another.
+    """Drains the databases one after another until none has work.
 
-    One that does not answer is passed, and looked at a few times more; longer is waited for by whoever drains next.
+    Each gets a share of the budget, so that none waits for another. One that does not answer is passed, and looked at a
+    few times more; longer is waited for by whoever drains next.
     """
     more = False
     error: Error | None = None
@@ -133,9 +134,9 @@ class _Drain:
         self, using: str, queue: str, budget: Budget, between: Callable[[], object] | None, *, alone: bool
     ) -> None:
         self.using = using
-        self.alone = alone  # whether no other database waits for its turn
-        self.share = 0  # how many runs it may start in this turn
-        self.paused = False  # whether this turn ended although more may be due
+        self.alone = alone  # whether no other database waits
+        self.share = 0  # how many runs it may start this time
+        self.paused = False  # whether it stopped although more may be due
         self.queue = queue
         self.budget = budget
         self.between = between
@@ -150,7 +151,7 @@ class _Drain:
         self.begun: set[tuple[int, int]] = set()  # runs that were begun and not reported
 
     def run(self) -> bool:
-        """Drains, for its turn; answers whether more is due."""
+        """Drains its share; answers whether more is due."""
         held: ClaimedRun | None = None
         self.paused, self._until = False, self.budget.done + self.share
         while True:

@@ -40,7 +40,7 @@ class Start:
 
     @property
     def reminder(self) -> CompiledReminder | None:
-        """The reminder that owed this run, when it is to come again."""
+        """The reminder that enqueued this run, when it is to come again."""
         found = self.definition.reminders.get(self.held.reminder) if self.held.reminder else None
         return found if found is not None and found.repeat is not None else None
 
@@ -142,8 +142,8 @@ def timed_out(start: Start, verdict: Verdict) -> None:
             again = max(again, now + dt.timedelta(seconds=start.held.lease_seconds))
             outcomes.retry(start.held, failure, again, now, using, bump=True)
             return
-        owed = start.effect.on_failure is not None
-        if outcomes.fail(start.held, failure, now, using, follow_up=owed, bump=True):
+        followed_up = start.effect.on_failure is not None
+        if outcomes.fail(start.held, failure, now, using, follow_up=followed_up, bump=True):
             _remind_again(start, now)
             announce(start.held, start.definition, using)
 
@@ -151,8 +151,8 @@ def timed_out(start: Start, verdict: Verdict) -> None:
 def record_gone(start: Start) -> None:
     """Ends a run whose record was deleted, without an attempt."""
     with transaction.atomic(using=start.using):
-        owed = start.effect.on_failure is not None
-        if not outcomes.record_gone(start.held, timing.now(start.using), start.using, follow_up=owed):
+        followed_up = start.effect.on_failure is not None
+        if not outcomes.record_gone(start.held, timing.now(start.using), start.using, follow_up=followed_up):
             raise lost(start.held)
         announce(start.held, start.definition, start.using)
 
@@ -252,7 +252,7 @@ def _in_transaction(
     if gone is not None:
         outcomes.follow_up_dropped(held.id, str(gone), now, using)
         return
-    owed = follow_ups.Owed(
+    pending = follow_ups.PendingFollowUp(
         run_id=held.id,
         definition=start.definition,
         record_id=held.record_id,
@@ -263,24 +263,24 @@ def _in_transaction(
         since=now,
     )
     if failed is None:
-        follow_ups.attempt(owed, now, using)
+        follow_ups.attempt(pending, now, using)
     elif isinstance(failed, Exception) and not isinstance(failed, connecting.BROKEN):
-        follow_ups.not_applied(owed, failed, now, using)
+        follow_ups.not_applied(pending, failed, now, using)
 
 
 def _remind_again(start: Start, now: dt.datetime) -> None:
-    """Owes the next run of a repeated reminder, as long as its stay lasts; missed turns are not made up for."""
+    """Enqueues the next run of a repeated reminder, as long as its stay lasts; what was missed is not made up for."""
     reminder, held = start.reminder, start.held
     if reminder is None or reminder.repeat is None or not stay_lasts(start):
         return
-    effect_runs.owe([next_reminder(held, reminder.repeat, start.effect, now)], start.using)
+    effect_runs.enqueue([next_reminder(held, reminder.repeat, start.effect, now)], start.using)
 
 
 def next_reminder(
     run: ClaimedRun | EffectRun, repeat: dt.timedelta, effect: CompiledEffect, now: dt.datetime
 ) -> EffectRun:
-    """The run of the reminder's next turn."""
-    turns = max((now - run.available_at) // repeat, 0) + 1
+    """The run of the reminder's next occurrence."""
+    passed = max((now - run.available_at) // repeat, 0) + 1
     return EffectRun(
         entry_id=run.entry_id,
         lifecycle=run.lifecycle,
@@ -289,7 +289,7 @@ def next_reminder(
         queue=run.queue,
         stay_version=run.stay_version,
         status=RunStatus.QUEUED,
-        available_at=run.available_at + repeat * turns,
+        available_at=run.available_at + repeat * passed,
         max_attempts=None if run.max_attempts is None else run.max_attempts - run.retry_base,
         max_crashes=conf.options().max_crashes,
         lease_seconds=effect_runs.lease_seconds(effect),
@@ -302,12 +302,12 @@ def next_reminder(
 
 
 def is_of_another_life(start: Start, record: Any) -> bool:
-    """Whether the record that owed the run was deleted, and another one was saved plainly under its key."""
+    """Whether the record that enqueued the run was deleted, and another one was saved directly under its key."""
     return records.version_of(start.definition, record) == 0 and start.held.stay_version != 0
 
 
 def stay_lasts(start: Start, record: Any = None) -> bool:
-    """Whether the record is still in the stay that owed the run."""
+    """Whether the record is still in the stay that enqueued the run."""
     if start.held.stay_version is None:
         return True
     if record is None:

@@ -27,7 +27,7 @@ LOCK_WAIT = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Owed:
+class PendingFollowUp:
     """What is to be fired, for which run."""
 
     run_id: int
@@ -50,7 +50,7 @@ class Owed:
 class Tried:
     """What became of a follow-up. ``status`` is the run's follow-up as it now is; ``error`` why it did not apply.
 
-    ``status`` is None when there was nothing to try (somebody else was faster, or nothing is owed).
+    ``status`` is None when there was nothing to try (somebody else was faster, or no follow-up is pending).
     """
 
     status: str | None
@@ -121,7 +121,9 @@ def _failed_at_the_end(run_id: int, error: BaseException, using: str, states: li
         if run is None or definition is None or wanted is None:  # it was committed, or somebody was faster
             raise error
         now = timing.now(using)
-        return not_applied(_owed(run, definition, wanted, now), error, now, using, run.follow_up == FollowUp.ABANDONED)
+        return not_applied(
+            _pending_follow_up(run, definition, wanted, now), error, now, using, run.follow_up == FollowUp.ABANDONED
+        )
 
 
 def _postpone(run_id: int, reason: str, pause: dt.timedelta, using: str) -> None:
@@ -159,13 +161,13 @@ def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
     if wanted is None:
         outcomes.follow_up_none(run.pk, now, using)
         return Tried(status=FollowUp.NONE)
-    owed = _owed(run, definition, wanted, now)
+    pending = _pending_follow_up(run, definition, wanted, now)
     with tracing.resumed(run.trace_context):
-        return attempt(owed, now, using, abandoned=run.follow_up == FollowUp.ABANDONED)
+        return attempt(pending, now, using, abandoned=run.follow_up == FollowUp.ABANDONED)
 
 
-def _owed(run: EffectRun, definition: Definition, transition: str, now: dt.datetime) -> Owed:
-    return Owed(
+def _pending_follow_up(run: EffectRun, definition: Definition, transition: str, now: dt.datetime) -> PendingFollowUp:
+    return PendingFollowUp(
         run_id=run.pk,
         definition=definition,
         record_id=run.record_id,
@@ -180,48 +182,50 @@ def _owed(run: EffectRun, definition: Definition, transition: str, now: dt.datet
     )
 
 
-def attempt(owed: Owed, now: dt.datetime, using: str, *, abandoned: bool = False) -> Tried:
-    """Fires what is owed in a savepoint and writes what became of it.
+def attempt(pending: PendingFollowUp, now: dt.datetime, using: str, *, abandoned: bool = False) -> Tried:
+    """Fires what is pending in a savepoint and writes what became of it.
 
     Must stand inside ``atomic(using)``, the record locked first, the run's row locked or written by this transaction.
     The outcome recorded there stays whatever happens here.
     """
-    error = _fire(owed, using)
+    error = _fire(pending, using)
     if error is None:
-        outcomes.follow_up_applied(owed.run_id, now, using)
+        outcomes.follow_up_applied(pending.run_id, now, using)
         return Tried(status=FollowUp.APPLIED)
-    return not_applied(owed, error, now, using, abandoned)
+    return not_applied(pending, error, now, using, abandoned)
 
 
-def not_applied(owed: Owed, error: BaseException, now: dt.datetime, using: str, abandoned: bool = False) -> Tried:
+def not_applied(
+    pending: PendingFollowUp, error: BaseException, now: dt.datetime, using: str, abandoned: bool = False
+) -> Tried:
     """Writes why a follow-up did not apply and when it is tried again; the caller's transaction holds the run."""
-    if _moved_on(error, owed):
-        return _dropped(owed.run_id, error, now, using)
+    if _moved_on(error, pending):
+        return _dropped(pending.run_id, error, now, using)
     refused = isinstance(error, LifecycleError) and not isinstance(error, Conflict)
     reason = payloads.error_text(error, secrets=conf.options().redact)
-    given_up = abandoned or (refused and owed.tries + 1 >= conf.options().follow_up_tries)
-    _announce(owed, error, reason, using, abandoned=given_up)
+    given_up = abandoned or (refused and pending.tries + 1 >= conf.options().follow_up_tries)
+    _announce(pending, error, reason, using, abandoned=given_up)
     if given_up:
-        outcomes.follow_up_abandoned(owed.run_id, reason, now, using)
+        outcomes.follow_up_abandoned(pending.run_id, reason, now, using)
         return Tried(status=FollowUp.ABANDONED, error=error)
-    outcomes.follow_up_postponed(owed.run_id, now + _pause(owed, error, now), reason, now, using, refused=refused)
+    outcomes.follow_up_postponed(pending.run_id, now + _pause(pending, error, now), reason, now, using, refused=refused)
     return Tried(status=FollowUp.PENDING, error=error)
 
 
-def _fire(owed: Owed, using: str) -> BaseException | None:
-    """Fires; answers what prevented it. `fire_owed` opens the savepoint, so nothing of a failed try stays."""
+def _fire(pending: PendingFollowUp, using: str) -> BaseException | None:
+    """Fires; answers what prevented it. `fire_automatically` opens the savepoint, so nothing of a failed try stays."""
     error: BaseException | None = None
     for _ in range(TRIES_AT_ONCE):
         try:
             with isolation.call():
-                firing.fire_owed(
-                    owed.definition,
-                    owed.record_id,
-                    owed.transition,
+                firing.fire_automatically(
+                    pending.definition,
+                    pending.record_id,
+                    pending.transition,
                     using=using,
-                    input=owed.input,
-                    request_id=owed.request_id,
-                    stay_version=owed.stay_version,
+                    input=pending.input,
+                    request_id=pending.request_id,
+                    stay_version=pending.stay_version,
                 )
         except BaseException as raised:  # hooks may raise anything; the outcome stays
             if isolation.told_to_end(raised) and isinstance(raised, (KeyboardInterrupt, SystemExit)):
@@ -234,24 +238,24 @@ def _fire(owed: Owed, using: str) -> BaseException | None:
     return error
 
 
-def _moved_on(error: BaseException, owed: Owed) -> bool:
+def _moved_on(error: BaseException, pending: PendingFollowUp) -> bool:
     """Whether the transition itself found that the record moved on; the same answer from nested work is a refusal."""
     return isinstance(error, (WrongState, RecordNotFound)) and (
-        error.lifecycle == owed.definition.name
-        and error.record_id == owed.record_id
-        and (error.transition == owed.transition or isinstance(error, RecordNotFound))
+        error.lifecycle == pending.definition.name
+        and error.record_id == pending.record_id
+        and (error.transition == pending.transition or isinstance(error, RecordNotFound))
     )
 
 
-def _pause(owed: Owed, error: BaseException, now: dt.datetime) -> dt.timedelta:
+def _pause(pending: PendingFollowUp, error: BaseException, now: dt.datetime) -> dt.timedelta:
     options = conf.options()
     if isinstance(error, Conflict):
         return options.tick_every
     if isinstance(error, LifecycleError):
-        doubled: dt.timedelta = options.follow_up_backoff * 2 ** min(owed.tries, 32)
+        doubled: dt.timedelta = options.follow_up_backoff * 2 ** min(pending.tries, 32)
         return min(doubled, options.follow_up_maximum)
     # Exceptions are not counted, for they never lead to giving up; a pause as long as all that went before doubles too.
-    return min(max(now - owed.since, options.follow_up_backoff), options.follow_up_maximum)
+    return min(max(now - pending.since, options.follow_up_backoff), options.follow_up_maximum)
 
 
 def _dropped(run_id: int, error: BaseException, now: dt.datetime, using: str) -> Tried:
@@ -268,20 +272,20 @@ def _wait_for_another_process(run: EffectRun, now: dt.datetime, using: str) -> T
     return Tried(status=run.follow_up)
 
 
-def _announce(owed: Owed, error: BaseException, reason: str, using: str, *, abandoned: bool) -> None:
+def _announce(pending: PendingFollowUp, error: BaseException, reason: str, using: str, *, abandoned: bool) -> None:
     """Tells after the commit that a follow-up was refused; a try that is rolled back is not told."""
 
     def send() -> None:
         announcements.tell(
             signals.follow_up_refused,
-            owed.definition.model,
-            lifecycle=owed.definition.name,
-            record_id=owed.record_id,
-            run_id=owed.run_id,
-            transition=owed.transition,
+            pending.definition.model,
+            lifecycle=pending.definition.name,
+            record_id=pending.record_id,
+            run_id=pending.run_id,
+            transition=pending.transition,
             error=error,
             reason=reason,
-            tries=owed.tries + 1,
+            tries=pending.tries + 1,
             abandoned=abandoned,
         )
 

@@ -1,4 +1,4 @@
-"""EffectRun and EffectAttempt: work owed once by one entry, and its starts that did not simply succeed."""
+"""EffectRun and EffectAttempt: an effect enqueued once by one entry, and its starts that did not simply succeed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class EffectRunQuerySet(models.QuerySet["EffectRun"]):
 
 
 class EffectRun(models.Model):
-    """One effect owed by one entry: queued, running under a lease, or finished."""
+    """One effect enqueued by one entry: queued, running under a lease, or finished."""
 
     id = models.BigAutoField(primary_key=True)
     entry = models.ForeignKey(TransitionLog, on_delete=models.PROTECT, related_name="runs", db_index=False)

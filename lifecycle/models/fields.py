@@ -23,9 +23,9 @@ from django.utils.translation import gettext_lazy as _
 
 from lifecycle import clock
 from lifecycle.exceptions import StateWriteRefused
-from lifecycle.models import births, permits, writes
+from lifecycle.models import creation, permits, writes
 from lifecycle.models.loaded import MISSING, UNREAD, differs, known, layout_of, note_loaded, read_row
-from lifecycle.models.moments import FirstMoment
+from lifecycle.models.timestamps import FirstTimestamp
 from lifecycle.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class OwnedColumn(_Field):
         if not self.guarded:
             return super().pre_save(model_instance, add)
         if add:
-            return births.begin(self, model_instance)
+            return creation.begin(self, model_instance)
         if model_instance._state.adding:
             return self._value_over_existing(model_instance)
         # Never getattr: a deferred column must not be fetched to find that nobody touched it.
@@ -117,7 +117,7 @@ class OwnedColumn(_Field):
         if permits.is_bypassed():
             return self._checked(instance.__dict__.get(self.attname, self.untouched))
         if isinstance(self, StateField):
-            births.check_start(self, instance, instance.__dict__.get(permits.STARTING, {}))
+            creation.check_start(self, instance, instance.__dict__.get(permits.STARTING, {}))
         return self.untouched
 
     def _ask_the_row(self, instance: models.Model, otherwise: Any) -> Any:
@@ -370,7 +370,7 @@ class ChangedAtField(_PairColumn, _DateTimeField):  # type: ignore[misc] # DateF
         is_given = self.attname in model_instance.__dict__.get(permits.STARTING, {}) or permits.creation_is_free()
         if not add or not self.guarded or is_given or clock.overridden() is not None or not settings.USE_TZ:
             return value
-        return FirstMoment(value, self)
+        return FirstTimestamp(value, self)
 
     def is_cut(self, current: Any, before: Any) -> bool:
         if not isinstance(current, dt.datetime) or not isinstance(before, dt.datetime):

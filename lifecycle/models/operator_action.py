@@ -12,7 +12,7 @@ from lifecycle.models.history import ActorKind
 
 
 class OperatorAction(models.Model):
-    """One audited deed of an operator; written in the transaction of the deed."""
+    """One audited operator action; written in the transaction of what it did."""
 
     id = models.BigAutoField(primary_key=True)
     action = models.CharField(max_length=30)

@@ -1,7 +1,7 @@
 """Permit: who may, for a moment, do what the owned columns refuse.
 
 The runtime needs none while it updates: its permission is in the value it writes (`writes.Write`), so nothing is open
-that a nested statement or another thread could use. What stands here is for births, fixtures and emergencies.
+that a nested statement or another thread could use. What stands here is for creations, fixtures and emergencies.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def creation_in_any_state() -> Iterator[None]:
 def bypass(reason: str) -> Iterator[None]:
     """While open, the ORM writes owned columns as it writes any other: for data migrations and repairs.
 
-    No entry is written, no effect is owed, no guard is asked. The opening is logged as a warning with its reason on
+    No entry is written, no effect is enqueued, no guard is asked. The opening is logged as a warning with its reason on
     ``lifecycle.writes``. States the field does not know stay refused.
 
     Args:

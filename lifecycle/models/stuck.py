@@ -34,7 +34,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owed:
+class Pending:
     """An effect that runs without an outcome name, and how many they are."""
 
     lifecycle: str
@@ -78,8 +78,8 @@ def blocked(using: str, lifecycles: Collection[str] | None = None) -> Any:
     return _runs(using, lifecycles).filter(follow_up=Literal(FollowUp.PENDING.value)).exclude(follow_up_error="")
 
 
-def owed(using: str, lifecycles: Collection[str] | None = None) -> Iterator[Owed]:
-    """Every effect that something is still owed by: a run to be done, or an outcome whose follow-up waits.
+def pending(using: str, lifecycles: Collection[str] | None = None) -> Iterator[Pending]:
+    """Every effect that something is still to come of: a run to be done, or an outcome whose follow-up waits.
 
     Three statements, each along one of the small partial indexes: finished runs are not looked at.
     """
@@ -93,10 +93,10 @@ def owed(using: str, lifecycles: Collection[str] | None = None) -> Iterator[Owed
         for lifecycle, effect, count in part.values_list("lifecycle", "effect").annotate(Count("id")):
             counts[lifecycle, effect] = counts.get((lifecycle, effect), 0) + count
     for (lifecycle, effect), count in sorted(counts.items()):
-        yield Owed(lifecycle=lifecycle, effect=effect, count=count)
+        yield Pending(lifecycle=lifecycle, effect=effect, count=count)
 
 
-def owed_by(using: str, lifecycle: str, effect: str) -> Any:
+def enqueued_by(using: str, lifecycle: str, effect: str) -> Any:
     """Those runs of one effect."""
     unfinished = Q(status__in=[RunStatus.QUEUED, RunStatus.RUNNING]) | Q(follow_up=FollowUp.PENDING)
     return _runs(using, [lifecycle]).filter(unfinished, effect=effect)

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from lifecycle.actors import as_actor
 from lifecycle.models import EffectRun, RunStatus
-from lifecycle.operations import deeds
+from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
 
 
@@ -29,19 +29,19 @@ def cancel_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = Fa
         RunSettled: it is finished already.
         InvalidInput: the reason is missing or does not fit.
     """
-    who, why, using = as_actor(actor), deeds.checked_reason(reason, force=force), deeds.alias(run)
+    who, why, using = as_actor(actor), preconditions.checked_reason(reason, force=force), preconditions.alias(run)
     with transaction.atomic(using=using):
         locked = operator_actions.lock_run(run.pk, using)
         if locked is None:
-            raise deeds.gone(run)
+            raise preconditions.gone(run)
         now = timing.now(using)
         if locked.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
-            raise deeds.settled(
+            raise preconditions.settled(
                 locked,
                 f"Run {locked.pk} is finished ({locked.status}); there is nothing left to cancel. "
                 "What it led to is undone by a transition of the record, not here.",
             )
-        deeds.refuse_while_leased(locked, now, force=force, verb="cancel")
+        preconditions.refuse_while_leased(locked, now, force=force, verb="cancel")
         operator_actions.cancel(locked, now, using)
         operator_actions.record("cancel", locked, actor=who, reason=why, forced=force, now=now, using=using)
         locked.refresh_from_db(using=using)

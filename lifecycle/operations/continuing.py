@@ -10,7 +10,7 @@ from lifecycle.actors import as_actor
 from lifecycle.exceptions import NothingToContinue
 from lifecycle.execution import follow_ups
 from lifecycle.models import EffectRun, FollowUp
-from lifecycle.operations import deeds
+from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
 
 
@@ -30,12 +30,12 @@ def continue_run(run: EffectRun, *, actor: Any, reason: str = "") -> EffectRun:
         UnknownEffect: this process does not know the effect.
         LifecycleError: what refused the follow-up; the try is counted and audited, the follow-up stays as it was.
     """
-    who, why, using = as_actor(actor), deeds.checked_reason(reason, force=False), deeds.alias(run)
+    who, why, using = as_actor(actor), preconditions.checked_reason(reason, force=False), preconditions.alias(run)
     with transaction.atomic(using=using):
         seen = operator_actions.read_run(run.pk, using)
         if seen is None:
-            raise deeds.gone(run)
-        deeds.known_effect(seen)
+            raise preconditions.gone(run)
+        preconditions.known_effect(seen)
         tried = follow_ups.apply(seen.pk, using, by_operator=True)
         if tried.status is None:
             raise NothingToContinue(
@@ -53,5 +53,5 @@ def continue_run(run: EffectRun, *, actor: Any, reason: str = "") -> EffectRun:
         raise tried.error
     fresh = operator_actions.read_run(run.pk, using)
     if fresh is None:
-        raise deeds.gone(run)
+        raise preconditions.gone(run)
     return fresh

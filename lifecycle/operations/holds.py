@@ -12,7 +12,7 @@ from lifecycle.actors import as_actor
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, Definition
 from lifecycle.exceptions import Conflict, GuardRefused, NothingToContinue, UnknownLifecycle
 from lifecycle.models import TriggerHold, due
-from lifecycle.operations import deeds
+from lifecycle.operations import preconditions
 from lifecycle.store import holds, operator_actions, parameters, records, timing
 from lifecycle.sweeps import deadlines, triggers
 from lifecycle.sweeps.passes import Pass
@@ -32,7 +32,7 @@ def release_hold(hold: TriggerHold, *, actor: Any, reason: str = "") -> None:
         NothingToContinue: the hold is gone: the trigger fired, or the record moved on.
         InvalidInput: the reason does not fit.
     """
-    who, why, using = as_actor(actor), deeds.checked_reason(reason, force=False), _alias(hold)
+    who, why, using = as_actor(actor), preconditions.checked_reason(reason, force=False), _alias(hold)
     with transaction.atomic(using=using):
         locked = _locked(hold, using)
         now = timing.now(using)
@@ -49,7 +49,7 @@ def fire_held(hold: TriggerHold, *, actor: Any, reason: str = "") -> None:
         GuardRefused: it is refused again; the try is counted and audited.
         Conflict: somebody holds the record at this moment.
     """
-    who, why, using = as_actor(actor), deeds.checked_reason(reason, force=False), _alias(hold)
+    who, why, using = as_actor(actor), preconditions.checked_reason(reason, force=False), _alias(hold)
     with transaction.atomic(using=using):
         locked = _locked(hold, using)
         definition, trigger = trigger_of(locked)
@@ -58,11 +58,11 @@ def fire_held(hold: TriggerHold, *, actor: Any, reason: str = "") -> None:
         _audit(FIRE, locked, who, why, now, using)
         # The tick passes over what is held: lifted first, the hold is parked again if the answer is no.
         holds.release(locked, now, using, afresh=False)
-        turn = Pass(using=using)
-        _fire(definition, trigger, locked, now, turn)
+        sweep = Pass(using=using)
+        _fire(definition, trigger, locked, now, sweep)
         again = holds.lock(locked.pk, using)
     # After the commit: the try and its audit row stay, whatever the transition said.
-    if turn.done:
+    if sweep.done:
         return
     if again is not None and again.tries > tries:
         raise GuardRefused(reasons(again), lifecycle=again.lifecycle, record_id=again.record_id)
@@ -100,9 +100,13 @@ def reasons(hold: TriggerHold) -> str:
 
 
 def _fire(
-    definition: Definition, trigger: CompiledTimeout | CompiledDeadline, hold: TriggerHold, now: dt.datetime, turn: Pass
+    definition: Definition,
+    trigger: CompiledTimeout | CompiledDeadline,
+    hold: TriggerHold,
+    now: dt.datetime,
+    sweep: Pass,
 ) -> None:
-    pk, using = records.parse_id(definition, hold.record_id), turn.using
+    pk, using = records.parse_id(definition, hold.record_id), sweep.using
     for state in trigger.when:
         conditions: dict[str, Any]
         if isinstance(trigger, CompiledTimeout):
@@ -117,7 +121,7 @@ def _fire(
             continue
         if isinstance(trigger, CompiledDeadline):
             conditions["request_ids"] = {pk: deadlines.request_id(trigger, found[0].position)}
-        triggers.fire(definition, trigger, found, turn, **conditions)
+        triggers.fire(definition, trigger, found, sweep, **conditions)
         return
     raise NothingToContinue(
         f"'{hold.trigger}' is no longer due for this record: it moved on, or it now has more time.",

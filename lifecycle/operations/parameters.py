@@ -16,7 +16,7 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.definition.overrides import fitting, in_force, judge
 from lifecycle.definition.parameters import InvalidParameter
 from lifecycle.exceptions import Conflict
-from lifecycle.operations import deeds
+from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
 from lifecycle.store import parameters as stored
 
@@ -120,7 +120,7 @@ def _write(
     expected: Any,
     using: str | None,
 ) -> Any:
-    who, why = as_actor(actor), deeds.checked_reason(reason, force=False)
+    who, why = as_actor(actor), preconditions.checked_reason(reason, force=False)
     alias = using or router.db_for_write(definition.model)
     try:
         with transaction.atomic(using=alias):

@@ -11,7 +11,7 @@ from lifecycle.actors import as_actor
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import RunBusy
 from lifecycle.models import EffectRun, FollowUp, RunStatus
-from lifecycle.operations import deeds
+from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
 
 _LED_SOMEWHERE = {
@@ -40,13 +40,13 @@ def retry_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = Fal
         UnknownEffect: this process does not know the effect.
         InvalidInput: the reason is missing or does not fit.
     """
-    who, why, using = as_actor(actor), deeds.checked_reason(reason, force=force), deeds.alias(run)
+    who, why, using = as_actor(actor), preconditions.checked_reason(reason, force=force), preconditions.alias(run)
     with transaction.atomic(using=using):
         locked = operator_actions.lock_run(run.pk, using)
         if locked is None:
-            raise deeds.gone(run)
+            raise preconditions.gone(run)
         now = timing.now(using)
-        _, effect = deeds.known_effect(locked)
+        _, effect = preconditions.known_effect(locked)
         if locked.status == RunStatus.QUEUED:
             raise RunBusy(
                 f"Run {locked.pk} is queued already, due {locked.available_at:%Y-%m-%d %H:%M:%S} UTC: "
@@ -56,15 +56,16 @@ def retry_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = Fal
                 record_id=locked.record_id,
                 run_id=locked.pk,
             )
-        deeds.refuse_while_leased(locked, now, force=force, verb="retry")
+        preconditions.refuse_while_leased(locked, now, force=force, verb="retry")
         if locked.status == RunStatus.SUCCEEDED:
-            raise deeds.settled(
+            raise preconditions.settled(
                 locked,
-                f"Run {locked.pk} succeeded; it is not run again. Fire the transition that owes this effect instead.",
+                f"Run {locked.pk} succeeded; it is not run again. "
+                "Fire the transition that enqueues this effect instead.",
             )
         led = _LED_SOMEWHERE.get(FollowUp(locked.follow_up))
         if led is not None and not force:
-            raise deeds.settled(
+            raise preconditions.settled(
                 locked, f"Run {locked.pk} is settled. {led} To run the effect again all the same: force, with a reason."
             )
         operator_actions.requeue(locked, effect.retry.attempts, conf.options().max_crashes, now, using)

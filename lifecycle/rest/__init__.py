@@ -1,4 +1,4 @@
-"""REST: a lifecycle's doors for Django REST framework (extra ``rest``)."""
+"""REST: a lifecycle's endpoints for Django REST framework (extra ``rest``)."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Documented: the OpenAPI inspector of a door, which is the project's own, taught what the door does.
+"""Documented: the OpenAPI inspector of an endpoint, which is the project's own, taught what the endpoint does.
 
 drf-spectacular is optional. Nothing here imports it: a project that describes its API with it has named its inspector
 in ``DEFAULT_SCHEMA_CLASS`` (or on its viewset), and only then ours is loaded and mixed in.
@@ -16,7 +16,7 @@ class Documented:
     """The class attribute ``schema`` of the lifecycle's views.
 
     Args:
-        teacher: the name of the class in `lifecycle.rest.openapi` that knows these doors.
+        teacher: the name of the class in `lifecycle.rest.openapi` that knows these endpoints.
     """
 
     def __init__(self, teacher: str) -> None:

@@ -7,7 +7,7 @@ from rest_framework.exceptions import APIException
 
 
 class BodyTooLarge(APIException):
-    """The body is larger than this door reads."""
+    """The body is larger than this endpoint reads."""
 
     status_code = 413
     default_code = "body_too_large"

@@ -14,7 +14,7 @@ from lifecycle import registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.models import EffectRun, FollowUp, RunStatus
 from lifecycle.models.record_ids import outer_record_id
-from lifecycle.rest.moments import within_calendar
+from lifecycle.rest.timestamps import within_calendar
 
 _FAILED = (RunStatus.FAILED, RunStatus.DEAD)
 _UNDONE = (FollowUp.PENDING, FollowUp.ABANDONED)

@@ -1,4 +1,4 @@
-"""Doors for operators: all runs, all definitions, whatever record they belong to."""
+"""Endpoints for operators: all runs, all definitions, whatever record they belong to."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from lifecycle.refusals import InputProblem
 from lifecycle.rest import errors, representations
 from lifecycle.rest.descriptions import describe
 from lifecycle.rest.documented import Documented
-from lifecycle.rest.moments import within_calendar
 from lifecycle.rest.pages import NewestFirst
 from lifecycle.rest.permissions import MayOperate
+from lifecycle.rest.timestamps import within_calendar
 from lifecycle.store import parameters
 from lifecycle.suggest import did_you_mean
 
@@ -31,11 +31,11 @@ _PAGES = {"cursor", "page_size", "format"}
 
 
 class _OperatorView(APIView):
-    """What the doors for operators share: their permission, and the one error body."""
+    """What the endpoints for operators share: their permission, and the one error body."""
 
     permission_classes = [MayOperate]
     schema: Any = Documented("OperatorSchema")
-    door: ClassVar[str]
+    endpoint: ClassVar[str]
 
     def handle_exception(self, exc: Exception) -> Response:
         """Every error in the one error body."""
@@ -58,7 +58,7 @@ class RunsView(_OperatorView):
     list that silently ignores one shows work that is not meant.
     """
 
-    door = "runs"
+    endpoint = "runs"
     pagination_class = NewestFirst
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -71,7 +71,7 @@ class RunsView(_OperatorView):
 class DefinitionsView(_OperatorView):
     """``GET lifecycle/definitions/``: every lifecycle this process knows."""
 
-    door = "definitions"
+    endpoint = "definitions"
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """All of them; there are as many as lifecycle classes."""

@@ -1,4 +1,4 @@
-"""Permissions of the doors: deny first."""
+"""Permissions of the endpoints: deny first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request: what a caller may send to each door, checked as a whole before anything is asked of the runtime."""
+"""Request: what a caller may send to each endpoint, checked as a whole before anything is asked of the runtime."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read_fire(request: Request) -> FireRequest:
 
 
 def read_operator(request: Request, *, force: bool) -> OperatorRequest:
-    """Why, and whether by force (where the deed knows force)."""
+    """Why, and whether by force (where the operator action knows force)."""
     body = Body(request, known=("reason", "force") if force else ("reason",))
     reason = body.text("reason", longest=_length(OperatorAction, "reason")) or ""
     forced = body.flag("force") if force else False

@@ -1,4 +1,4 @@
-"""Addresses of the doors for operators: ``path("lifecycle/", include("lifecycle.rest.urls"))``."""
+"""Addresses of the endpoints for operators: ``path("lifecycle/", include("lifecycle.rest.urls"))``."""
 
 from __future__ import annotations
 

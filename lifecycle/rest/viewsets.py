@@ -1,4 +1,4 @@
-"""LifecycleViewSetMixin: a lifecycle's doors in front of any viewset the project has."""
+"""LifecycleViewSetMixin: a lifecycle's endpoints in front of any viewset the project has."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _OURS = _WRITING | _READING
 
 
 class LifecycleViewSetMixin(_Base):
-    """Adds a lifecycle's doors to a viewset; put it before the viewset class.
+    """Adds a lifecycle's endpoints to a viewset; put it before the viewset class.
 
     The viewset stays what it is: its permissions and throttles say who may call, its queryset which records exist for
     a caller (404 before anything is asked of the record), its serializer shows the record, its renderers render.
@@ -69,8 +69,8 @@ class LifecycleViewSetMixin(_Base):
     """The `Lifecycle` class."""
 
     lifecycle_permission_classes: ClassVar[Sequence[type[Any]] | None] = None
-    """Asked on the lifecycle's doors besides the viewset's own. None: ``IsAuthenticated`` where the viewset lets
-    everyone in, else nothing more. An empty list opens the doors as wide as the viewset."""
+    """Asked on the lifecycle's endpoints besides the viewset's own. None: ``IsAuthenticated`` where the viewset lets
+    everyone in, else nothing more. An empty list opens the endpoints as wide as the viewset."""
 
     lifecycle_operate_permission_classes: ClassVar[Sequence[type[Any]]] = (MayOperate,)
     """Asked, besides, of those who retry, continue or cancel a run."""
@@ -98,9 +98,9 @@ class LifecycleViewSetMixin(_Base):
     lifecycle_path_converters: ClassVar[bool] = False
     """True for a router made with ``use_regex_path=False``."""
 
-    schema: Any = Documented("DoorSchema")
+    schema: Any = Documented("EndpointSchema")
 
-    # Doors ---------------------------------------------------------------------------------------
+    # Endpoints ---------------------------------------------------------------------------------------
 
     @action(detail=False, methods=["get"], url_path="lifecycle", url_name="lifecycle-definition")
     def lifecycle_definition(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -111,7 +111,7 @@ class LifecycleViewSetMixin(_Base):
 
     @action(detail=True, methods=["get"], url_path="lifecycle", url_name="lifecycle")
     def lifecycle_view(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """The record, its state, what can be done and why not, what happened, what is owed."""
+        """The record, its state, what can be done and why not, what happened, what is pending."""
         record = self.get_object()
         print_ = self._fingerprint(record)
         good = fingerprints.still_good(request.headers.get("If-None-Match"), print_, self.lifecycle_etag_seconds)
@@ -177,7 +177,7 @@ class LifecycleViewSetMixin(_Base):
 
     @action(detail=True, methods=["post"], url_path=rf"runs/{_RUN}/retry", url_name="run-retry")
     def retry_run(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Owes a failed, dead or cancelled run again: ``{reason, force}``."""
+        """Enqueues a failed, dead or cancelled run again: ``{reason, force}``."""
         return self._operate(operations.retry_run, force=True)
 
     @action(detail=True, methods=["post"], url_path=rf"runs/{_RUN}/continue", url_name="run-continue")
@@ -273,7 +273,7 @@ class LifecycleViewSetMixin(_Base):
             raise requests.too_deep() from None
 
     def get_permissions(self) -> list[Any]:
-        """The viewset's permissions, and on the lifecycle's doors those of the lifecycle."""
+        """The viewset's permissions, and on the lifecycle's endpoints those of the lifecycle."""
         permissions = list(super().get_permissions())
         if self.action not in _OURS:
             return permissions
@@ -302,7 +302,7 @@ class LifecycleViewSetMixin(_Base):
         return fingerprints.watched(queryset, self.definition, self._addressed_id())
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Every error of the lifecycle's doors in the one error body; elsewhere only the library's own errors."""
+        """Every error of the lifecycle's endpoints in the one error body; elsewhere only the library's own errors."""
         if isinstance(exc, LifecycleError):
             response = errors.response_to(exc)
             if response is None:
@@ -357,14 +357,14 @@ class LifecycleViewSetMixin(_Base):
         return Response(body, headers={"ETag": tag, "Cache-Control": "private, no-cache"})
 
     def _after(self, fired: Fired, code: int) -> Response:
-        """The view after a deed, also of a record that left the caller's scope by it."""
+        """The view after an operator action, also of a record that left the caller's scope by it."""
         record = self._in_scope(fired.record) or fired.record
         response = self._view(record, replayed=fired.replayed)
         response.status_code = code
         return response
 
-    def _operate(self, deed: Callable[..., Any], *, force: bool, refused: int | None = None) -> Response:
-        """Does a deed to the run in the address; ``refused`` is the status of its refusals, where all have the same."""
+    def _operate(self, operation: Callable[..., Any], *, force: bool, refused: int | None = None) -> Response:
+        """Does an operation on the run in the address; ``refused`` is the one status of its refusals, if any."""
         requests.limit_size(self.request, _body_limit())
         record = self.get_object()
         for cls in self.lifecycle_operate_permission_classes:
@@ -375,7 +375,7 @@ class LifecycleViewSetMixin(_Base):
         wanted = requests.read_operator(self.request, force=force)
         options = {"force": wanted.force} if force else {}
         try:
-            deed(run, actor=self.get_actor(), reason=wanted.reason, **options)
+            operation(run, actor=self.get_actor(), reason=wanted.reason, **options)
         except LifecycleError as error:
             if refused is None:
                 raise

@@ -261,10 +261,12 @@ def _write(
     runs: dict[int, list[EffectRun]] = {}
     everything: list[EffectRun] = []
     for (ctx, _, _), entry in zip(decided, entries, strict=True):
-        owed = writing.owed_runs(definition, entry, ctx, transition_effects=order.transition.effects, entering=True)
-        runs[entry.pk] = owed
-        everything += owed
-    effect_runs.owe(everything, using)
+        enqueued = writing.runs_to_enqueue(
+            definition, entry, ctx, transition_effects=order.transition.effects, entering=True
+        )
+        runs[entry.pk] = enqueued
+        everything += enqueued
+    effect_runs.enqueue(everything, using)
     after_commit.wake(using, {run.queue for run in everything if run.available_at <= now})
     _announce(definition, [(ctx.record, entry) for (ctx, _, _), entry in zip(decided, entries, strict=True)], using)
     frames.moved(ctx.key for ctx, _, _ in decided)

@@ -38,7 +38,7 @@ def create(
     using: str | None = None,
     exclude: Collection[str] = (),
 ) -> Record:
-    """Begins a record's life: inserts it in an initial state, at version 1, with its entry and what that owes.
+    """Begins a record's life: inserts it in an initial state, at version 1, with its entry and what that enqueues.
 
     The record is validated first (``full_clean``); all problems are reported at once and nothing is written.
 
@@ -247,11 +247,11 @@ def _first_entry(
     hooks = list(definition.enter_hooks.get(state, ()))
     moved_on = moved_on or firing.run_hooks(hooks, ctx, definition, using)
     announcement.of(entry)
-    owed = firing.owe(definition, entry, ctx, (), using, entering=not moved_on)
+    enqueued = firing.enqueue(definition, entry, ctx, (), using, entering=not moved_on)
     if moved_on:
         fresh, _ = records.lock(definition, ctx.record.pk, using)
         records.align(definition, ctx.record, fresh)
-    return Fired(record=ctx.record, entry=entry, runs=tuple(owed))
+    return Fired(record=ctx.record, entry=entry, runs=tuple(enqueued))
 
 
 def _take_back(definition: Definition, record: Any, using: str) -> None:

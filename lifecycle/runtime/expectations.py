@@ -32,7 +32,7 @@ def refuse_if_moved(order: FiringOrder, record: Any, key: RecordKey) -> None:
     """Compares the record with what the decision was made on.
 
     Raises:
-        StayEnded: it owed this in a stay that is over.
+        StayEnded: it enqueued this in a stay that is over.
         Conflict: another version, or a stay that began too late.
     """
     definition, version = order.definition, records.version_of(order.definition, record)
@@ -46,7 +46,7 @@ def refuse_if_moved(order: FiringOrder, record: Any, key: RecordKey) -> None:
         raise StayEnded("The record whose run this follows was deleted; another one has its key now.", **facts)
     if order.stay_version is not None and not records.stay_lasts(definition, record, order.stay_version):
         raise StayEnded(
-            f"The stay that owed '{order.transition.name}' began with version {order.stay_version} and is over; "
+            f"The stay that enqueued '{order.transition.name}' began with version {order.stay_version} and is over; "
             f"the record is at version {version}, {records.state_of(definition, record)}.",
             state=records.state_of(definition, record),
             **facts,

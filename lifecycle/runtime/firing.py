@@ -50,7 +50,7 @@ def fire(
     reason: str = "",
     lifecycle: Any = None,
 ) -> Fired[Record]:
-    """Moves a record: status, history and owed effects in one transaction.
+    """Moves a record: status, history and pending effects in one transaction.
 
     The row is locked and read again, so a stale instance does no harm. On success the instance shows the row; on
     failure it is as it was. Guards, sets and hooks may run twice when the database resolves a deadlock: they touch
@@ -64,7 +64,7 @@ def fire(
         request_id: a key that makes a repeat harmless: it gets the first answer (``replayed``).
         expect_version: the version the decision was made on; another one is a `Conflict`.
         expect_changed_before: a `Conflict` unless the record's stay began before this moment.
-        manual: what doors for people pass: the system's own transitions and unknown input keys are refused.
+        manual: what entry points for people pass: the system's own transitions and unknown input keys are refused.
         reason: kept in the history, at most 500 characters.
         lifecycle: which one, for a model with several.
 
@@ -115,7 +115,7 @@ def _fire(order: FiringOrder, record: Any, edits: expectations.Edits) -> Fired:
             raise explained from error
 
 
-def fire_owed(
+def fire_automatically(
     definition: Definition,
     record_id: str,
     transition: str,
@@ -126,7 +126,7 @@ def fire_owed(
     stay_version: int | None = None,
     reason: str = "",
 ) -> Fired:
-    """Fires what the library itself owes — a follow-up, a deadline — under one of its own request ids.
+    """Fires what nobody asked for at this moment — a follow-up, a deadline — under one of its own request ids.
 
     Opens a savepoint when a transaction is open. Errors about this transition itself carry ``lifecycle``,
     ``record_id`` and ``transition`` as given; any other error came from nested work.
@@ -186,18 +186,18 @@ def hooks_of(order: FiringOrder, ctx: TransitionContext[Any]) -> list[Hook]:
 
 
 def finish(order: FiringOrder, ctx: TransitionContext[Any], hooks: list[Hook], using: str) -> Fired:
-    """Hooks, owed runs, signals and wake-ups of a transition whose record and entry are written."""
+    """Hooks, pending runs, signals and wake-ups of a transition whose record and entry are written."""
     definition, entry, record = order.definition, ctx.entry, ctx.record
     announcement = announcements.register(definition, record, using)
     moved_on = run_hooks(hooks, ctx, definition, using)
     announcement.of(entry)
-    owed = owe(definition, entry, ctx, order.transition.effects, using, entering=not moved_on)
+    enqueued = enqueue(definition, entry, ctx, order.transition.effects, using, entering=not moved_on)
     if moved_on:
         record, _ = records.lock(definition, record.pk, using)
-    return Fired(record=record, entry=entry, runs=tuple(owed))
+    return Fired(record=record, entry=entry, runs=tuple(enqueued))
 
 
-def owe(
+def enqueue(
     definition: Definition,
     entry: TransitionLog,
     ctx: TransitionContext[Any],
@@ -206,11 +206,11 @@ def owe(
     *,
     entering: bool,
 ) -> list[Any]:
-    """Writes what an entry owes in one statement and sees to it that workers are woken after the commit."""
-    runs = writing.owed_runs(definition, entry, ctx, transition_effects=effects, entering=entering)
-    owed = effect_runs.owe(runs, using)
-    after_commit.wake(using, {run.queue for run in owed if run.available_at <= entry.at})
-    return owed
+    """Writes what an entry enqueues in one statement and sees to it that workers are woken after the commit."""
+    runs = writing.runs_to_enqueue(definition, entry, ctx, transition_effects=effects, entering=entering)
+    enqueued = effect_runs.enqueue(runs, using)
+    after_commit.wake(using, {run.queue for run in enqueued if run.available_at <= entry.at})
+    return enqueued
 
 
 def run_hooks(hooks: list[Hook], ctx: TransitionContext[Any], definition: Definition, using: str) -> bool:

@@ -54,7 +54,7 @@ def take(
     keyed: bool = False,
     follows_run: bool = False,
 ) -> FiringOrder:
-    """Turns a caller's arguments into an order; ``keyed``: request ids follow, one per record.
+    """Makes an order of a caller's arguments; ``keyed``: request ids follow, one per record.
 
     Raises:
         TypeError: no actor, or arguments of a type that no data could have.

@@ -17,7 +17,7 @@ class Fired(Generic[Record_co]):
     """What a firing did, generic over the record's model.
 
     ``record`` is up to date; ``entry`` the history row (None only for a no-op on a record without history); ``runs``
-    what is owed by it (empty on a replay); ``replayed`` says that nothing was written because it had been done before.
+    the runs it enqueued (empty on a replay); ``replayed`` says that nothing was written, for it was done before.
     When the caller holds an outer transaction, all of it is only as sure as that transaction's commit.
     """
 
@@ -67,7 +67,7 @@ class Availability:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordView(Generic[Record_co]):
-    """All a page needs: the record, what can be done, what happened (newest first) and what is owed."""
+    """All a page needs: the record, what can be done, what happened (newest first) and what is pending."""
 
     record: Record_co
     state: str

@@ -10,7 +10,7 @@ from lifecycle.store.record_keys import RecordKey
 
 
 def note(sender: Any, instance: Any, created: bool, raw: bool, using: str, **kwargs: Any) -> None:
-    """Writes the first entry of a record that was just inserted plainly, when ``BEGIN_SAVED`` is on.
+    """Writes the first entry of a record that was just inserted directly, when ``BEGIN_SAVED`` is on.
 
     The row keeps its version 0, as an adopted one; no guard is asked, no hook called and nothing enqueued: that is what
     `create` does. ``bulk_create`` sends no signal and is left to ``lifecycle_adopt``.

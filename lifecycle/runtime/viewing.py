@@ -32,7 +32,7 @@ def view(record: Record, *, actor: Any, lifecycle: Any = None, history: int = 50
     version = records.version_of(definition, fresh)
     record_id = records.text_id(fresh)
     entries = TransitionLog.objects.using(using).of_life(definition.name, record_id).filter(version__lte=version)
-    owed = (
+    enqueued = (
         EffectRun.objects.using(using)
         .of_life(definition.name, record_id)
         .filter(entry__version__lte=version)
@@ -44,5 +44,5 @@ def view(record: Record, *, actor: Any, lifecycle: Any = None, history: int = 50
         version=version,
         available=available(fresh, actor=actor, lifecycle=definition),
         history=list(entries.order_by("-version")[:history]),
-        runs=list(owed.order_by("-id")[:runs]),
+        runs=list(enqueued.order_by("-id")[:runs]),
     )

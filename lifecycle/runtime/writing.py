@@ -1,4 +1,4 @@
-"""What a transition writes: the route, the changed columns, the entry, the owed runs."""
+"""What a transition writes: the route, the changed columns, the entry, the pending runs."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def entry(
     )
 
 
-def owed_runs(
+def runs_to_enqueue(
     definition: Definition,
     written: TransitionLog,
     ctx: TransitionContext[Any],
@@ -123,7 +123,7 @@ def owed_runs(
     transition_effects: Sequence[str],
     entering: bool,
 ) -> list[EffectRun]:
-    """What an entry owes: the transition's effects, then (``entering``) those of the state and its reminders."""
+    """What an entry enqueues: the transition's effects, then (``entering``) those of the state and its reminders."""
     runs = [_run(definition, definition.effects[name], written, bound=False) for name in transition_effects]
     if entering:
         target = written.target

@@ -97,7 +97,7 @@ def adopt(definition: Definition, size: int, using: str, after: Any = None) -> B
 
 
 def begin(definition: Definition, record: Any, key: RecordKey, now: Any) -> None:
-    """Writes the first entry of a row that was just inserted plainly, at the row's own version."""
+    """Writes the first entry of a row that was just inserted directly, at the row's own version."""
     entry = _entry(definition, key.pk, records.state_of(definition, record), 0, now)
     entry.transition, entry.reason = CREATE, lives.SAVED
     history.append(entry, key.using)

@@ -13,7 +13,7 @@ _seen: set[tuple[str, str]] = set()
 
 
 def with_our_tables() -> list[str]:
-    """Every alias where runs may be owed: the router lets our tables be there and they are.
+    """Every alias where runs may be pending: the router lets our tables be there and they are.
 
     One that cannot be asked now counts as one of them: its work then fails and says so, while the others go on.
     """

@@ -1,4 +1,4 @@
-"""Owed runs: written with the transition that owes them."""
+"""Pending runs: written with the transition that enqueues them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def lease_seconds(effect: CompiledEffect) -> int:
     return math.ceil(lease.total_seconds())
 
 
-def owe(runs: Sequence[EffectRun], using: str) -> list[EffectRun]:
-    """Inserts what one transition (or batch) owes; must stand in the transition's transaction."""
+def enqueue(runs: Sequence[EffectRun], using: str) -> list[EffectRun]:
+    """Inserts what one transition (or batch) enqueues; must stand in the transition's transaction."""
     return inserting.insert_many(runs, using)

@@ -14,7 +14,7 @@ from django.db.models.fields import NOT_PROVIDED
 def values(record: Any, *, without: Collection[str]) -> dict[str, Any]:
     """The columns that a repeat must agree in, as text or JSON.
 
-    Left out is what each instance makes up afresh: keys and moments of the database's or the model's own making.
+    Left out is what each instance makes up afresh: keys and timestamps of the database's or the model's own making.
 
     Args:
         without: names of further fields to leave out.

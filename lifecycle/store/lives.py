@@ -30,7 +30,7 @@ def earlier(key: RecordKey) -> int:
 
 
 def begun_before(definition: Definition, rows: Iterable[Any], using: str) -> set[Any]:
-    """Of locked rows, the keys of those that were saved plainly under a key that had a life before; one statement."""
+    """Of locked rows, the keys of those that were saved directly under a key that had a life before; one statement."""
     unmoved = {records.text_id(row): row.pk for row in rows if records.version_of(definition, row) == 0}
     if not unmoved:
         return set()
@@ -46,7 +46,7 @@ def is_of_this_life(entry: Any) -> bool:
 
 
 def begin_saved(definition: Definition, record: Any, key: RecordKey, now: dt.datetime) -> None:
-    """Begins the life of a locked row that was saved plainly under a key that had a life before.
+    """Begins the life of a locked row that was saved directly under a key that had a life before.
 
     Must stand under the record's lock, before its first transition. Does nothing for a key without a history.
     """

@@ -73,7 +73,7 @@ def record(
     now: dt.datetime,
     using: str,
 ) -> OperatorAction:
-    """Writes who did what to a run and how it was before; must stand in the transaction of the deed."""
+    """Writes who did what to a run and how it was before; must stand in the transaction of the operator action."""
     row: OperatorAction = OperatorAction.objects.using(using).create(
         action=action,
         lifecycle=run.lifecycle,
@@ -101,7 +101,7 @@ def note(
     now: dt.datetime,
     using: str,
 ) -> OperatorAction:
-    """Writes who did what to something that is no run; must stand in the transaction of the deed."""
+    """Writes who did what to something that is no run; must stand in the transaction of the operator action."""
     row: OperatorAction = OperatorAction.objects.using(using).create(
         action=action,
         lifecycle=lifecycle,

@@ -55,7 +55,7 @@ def succeed(held: ClaimedRun, result: Any, now: dt.datetime, using: str, *, foll
         error="",
         error_details=None,
         finished_at=now,
-        **_owed(follow_up, now),
+        **_first_try(follow_up, now),
     )
 
 
@@ -73,7 +73,7 @@ def fail(
         attempts=F("attempts") + 1,
         finished_at=now,
         **_reason(failure),
-        **_owed(follow_up, now),
+        **_first_try(follow_up, now),
     ) and _note(held, failure, now, using)
 
 
@@ -158,7 +158,7 @@ def _reason(failure: Failure) -> dict[str, Any]:
     }
 
 
-def _owed(follow_up: bool, now: dt.datetime) -> dict[str, Any]:
+def _first_try(follow_up: bool, now: dt.datetime) -> dict[str, Any]:
     return {
         "follow_up": FollowUp.PENDING if follow_up else FollowUp.NONE,
         "follow_up_due_at": now if follow_up else None,
@@ -254,7 +254,7 @@ def _crash(rows: Any, run: EffectRun | ClaimedRun, outcome: Crash, now: dt.datet
             "status": RunStatus.DEAD,
             "outcome": Outcome.DEAD,
             "finished_at": now,
-            **_owed(outcome.follow_up, now),
+            **_first_try(outcome.follow_up, now),
         }
     taken = rows.update(
         fence=F("fence") + 1,
@@ -363,7 +363,7 @@ def load(run_id: int, using: str) -> EffectRun | None:
 
 
 def load_entry(entry_id: int, using: str) -> TransitionLog:
-    """The entry that owed a run."""
+    """The entry that enqueued a run."""
     found: TransitionLog = TransitionLog.objects.using(using).get(pk=entry_id)
     return found
 

@@ -106,8 +106,8 @@ def _lock(
         found = []
     if expression is None or not found:
         return found, clock.now()
-    moments = [record.__dict__.pop(_NOW) for record in found]
-    return found, moments[0]
+    times = [record.__dict__.pop(_NOW) for record in found]
+    return found, times[0]
 
 
 def _rows_to_lock(definition: Definition, using: str) -> models.QuerySet[Any]:

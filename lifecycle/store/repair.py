@@ -57,7 +57,7 @@ def repair(
             _write(definition, record.pk, latest.target, latest.version, latest.at, using)
             after = (latest.target, latest.version)
         elif version == 0 and last > 0:
-            # Most likely saved plainly under a key that had a life before: nothing of that one is this record's.
+            # Most likely saved directly under a key that had a life before: nothing of that one is this record's.
             lives.begin_saved(definition, record, key, now)
             after = (state, last + 1)
         else:

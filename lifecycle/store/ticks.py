@@ -27,11 +27,11 @@ RETURNING name
 
 
 def take(name: str, every: dt.timedelta, using: str, *, force: bool = False) -> bool:
-    """Takes a turn: moves the gate forward by one interval if it is time, and says whether this caller did.
+    """Takes the tick: moves the gate forward by one interval if it is time, and says whether this caller did.
 
     One statement, committed at once when the caller holds no transaction; so nobody waits for the work that follows and
     a caller that dies with it blocks nobody. A gate further away than an interval leads was set by a clock that was
-    wrong, or comes from a restored copy, and holds nobody. ``force`` takes the turn whatever the time.
+    wrong, or comes from a restored copy, and holds nobody. ``force`` takes it whatever the time.
     """
     connection = connections[using]
     if connection.vendor not in ("postgresql", "sqlite"):

@@ -61,8 +61,9 @@ _SQL = {
 def sql_now(connection: BaseDatabaseWrapper) -> tuple[str, tuple[Any, ...]]:
     """The present moment as SQL and its parameters: the database's clock, or a value where the application's rules.
 
-    On PostgreSQL it is the clock itself (P21): a lease computed from the start of a long transaction is born old. It
-    is volatile there; to compare it with an indexed column, read it once: ``column <= (SELECT clock_timestamp())``.
+    On PostgreSQL it is the clock itself (P21): a lease counted from the start of a long transaction is old when it
+    begins. It is volatile there; to compare it with an indexed column, read it once:
+    ``column <= (SELECT clock_timestamp())``.
     """
     if clock.overridden() is None and connection.vendor in _SQL:
         return _SQL[connection.vendor], ()

@@ -15,26 +15,26 @@ BATCH = 200
 FORGOTTEN = dt.timedelta(days=1)
 
 
-def run_once(turn: Pass, *, everything: bool = False) -> None:
+def run_once(sweep: Pass, *, everything: bool = False) -> None:
     """Deletes holds whose record moved on or is gone: those due for another try, or (the slow pass) all of them."""
-    now = timing.now(turn.using)
+    now = timing.now(sweep.using)
     if not everything:
-        _drop(holds.to_be_tried(now, BATCH, turn.using), now, turn)
+        _drop(holds.to_be_tried(now, BATCH, sweep.using), now, sweep)
         return
     after = 0
-    while turn.has_time():
-        found = holds.page(after, BATCH, turn.using)
-        _drop(found, now, turn)
+    while sweep.has_time():
+        found = holds.page(after, BATCH, sweep.using)
+        _drop(found, now, sweep)
         if len(found) < BATCH:
             return
         after = found[-1].pk
 
 
-def _drop(found: list[TriggerHold], now: dt.datetime, turn: Pass) -> None:
+def _drop(found: list[TriggerHold], now: dt.datetime, sweep: Pass) -> None:
     forgotten = [row.pk for row in found if row.retry_at < now - FORGOTTEN]
-    turn.done += holds.delete(forgotten, turn.using)
+    sweep.done += holds.delete(forgotten, sweep.using)
     rest = sorted((row for row in found if row.pk not in set(forgotten)), key=lambda row: row.lifecycle)
     for name, rows in groupby(rest, key=lambda row: row.lifecycle):
         definition = registry.find(name)
         if definition is not None:  # else another process knows it: a deployment is rolling
-            turn.done += holds.drop_ended(definition, list(rows), turn.using)
+            sweep.done += holds.drop_ended(definition, list(rows), sweep.using)

@@ -15,32 +15,32 @@ BATCH = 200
 NAMED = 20
 
 
-def run_once(turn: Pass) -> None:
+def run_once(sweep: Pass) -> None:
     """Takes runs back from workers that stopped renewing, batch by batch; each goes back to its queue or is dead.
 
     A run that cannot be taken back is reported and passed, so that it keeps no other with its lost worker.
     """
-    leases = Leases(turn.using)
+    leases = Leases(sweep.using)
     if leases.are_their_holders():
         return
     failed: dict[int, Exception] = {}
     since = leases.resume_at
-    while turn.has_time():
-        taken = crashes.take_back(turn.using, limit=BATCH, since=since, without=failed, patience=leases.wait)
+    while sweep.has_time():
+        taken = crashes.take_back(sweep.using, limit=BATCH, since=since, without=failed, patience=leases.wait)
         if taken.waited is not None:
             leases.hold_back(taken.waited)
             return
         failed |= taken.failed
-        turn.done += taken.queued + taken.dead
+        sweep.done += taken.queued + taken.dead
         since = taken.last or since
         if not taken.more:
             since = None
             break
-    _report(turn, failed)
+    _report(sweep, failed)
     leases.looked_at(since)
 
 
-def _report(turn: Pass, failed: dict[int, Exception]) -> None:
+def _report(sweep: Pass, failed: dict[int, Exception]) -> None:
     if not failed:
         return
     named = [
@@ -50,4 +50,4 @@ def _report(turn: Pass, failed: dict[int, Exception]) -> None:
     if len(failed) > NAMED:
         named.append(f"{len(failed) - NAMED} more runs could not be taken back from their lost workers.")
     log.error("%s", "\n".join(named), exc_info=next(iter(failed.values())))
-    turn.failures += named
+    sweep.failures += named

@@ -7,16 +7,16 @@ from lifecycle.store import timing
 from lifecycle.sweeps.passes import Pass
 
 
-def run_once(turn: Pass) -> None:
+def run_once(sweep: Pass) -> None:
     """Counts what the small indexes can answer; each count stops at a limit: a backlog must not slow its own cure."""
-    now = timing.now(turn.using)
-    heads = [at for _, at in due.queue_heads(turn.using) if at <= now]
-    turn.facts |= {
+    now = timing.now(sweep.using)
+    heads = [at for _, at in due.queue_heads(sweep.using) if at <= now]
+    sweep.facts |= {
         "oldest_due_seconds": round(max(0.0, (now - min(heads)).total_seconds()), 3) if heads else 0,
-        **due.quick_counts(turn.using, now),
+        **due.quick_counts(sweep.using, now),
     }
 
 
-def run_slowly(turn: Pass) -> None:
+def run_slowly(sweep: Pass) -> None:
     """Counts that read the whole table of runs: once per slow pass."""
-    turn.facts |= due.slow_counts(turn.using)
+    sweep.facts |= due.slow_counts(sweep.using)

@@ -1,4 +1,4 @@
-"""Pass: one sweep's turn — how much it may do, what it did, and what went wrong without stopping it."""
+"""Pass: one run of a sweep — how much it may do, what it did, and what went wrong without stopping it."""
 
 from __future__ import annotations
 

@@ -15,22 +15,22 @@ EVERY = dt.timedelta(minutes=10)
 
 
 def run_once(
-    turn: Pass,
+    sweep: Pass,
     *,
     after_id: int = 0,
     retention: Retention | None = None,
     delete: bool = True,
-    after_batch: Callable[[Pass], None] = lambda turn: None,
+    after_batch: Callable[[Pass], None] = lambda sweep: None,
 ) -> None:
     """Deletes in batches by id while time remains; ``facts["after_id"]`` is where the next pass goes on (0: anew)."""
     kept = retention or configured()
-    now = timing.now(turn.using)
-    turn.facts["after_id"] = after_id
-    while turn.has_time():
-        window = pruning.prune(kept, now, turn.using, after_id=turn.facts["after_id"], size=BATCH, delete=delete)
-        turn.done += window.deleted
-        turn.facts["after_id"] = window.go_on_from or 0
-        after_batch(turn)
+    now = timing.now(sweep.using)
+    sweep.facts["after_id"] = after_id
+    while sweep.has_time():
+        window = pruning.prune(kept, now, sweep.using, after_id=sweep.facts["after_id"], size=BATCH, delete=delete)
+        sweep.done += window.deleted
+        sweep.facts["after_id"] = window.go_on_from or 0
+        after_batch(sweep)
         if window.go_on_from is None:
             return
 

@@ -52,7 +52,7 @@ class PartReport:
 
 @dataclass(frozen=True, kw_only=True)
 class AliasReport:
-    """What a tick did on one database; ``ran`` is False when it was not time yet, or somebody else's turn."""
+    """What a tick did on one database; ``ran`` is False when it was not time yet, or another process was first."""
 
     using: str
     ran: bool
@@ -82,7 +82,7 @@ class TickReport:
 
     @property
     def ran(self) -> bool:
-        """Whether any database had its turn."""
+        """Whether it ran on any database."""
         return any(alias.ran for alias in self.aliases)
 
     @property
@@ -108,7 +108,7 @@ def tick(*, using: str | None = None, force: bool = False) -> TickReport:
 
     Args:
         using: only this database.
-        force: do the pass now, whoever's turn it is.
+        force: do the pass now, whether or not it is time.
     """
     return TickReport(aliases=tuple(_tick(alias, force) for alias in ([using] if using else aliases.with_our_tables())))
 
@@ -140,8 +140,8 @@ def _slowly(using: str) -> list[PartReport]:
         before = ticks.read(SLOW, using)
         after_id = int(before.counts.get("after_id") or 0) if before is not None else 0
         parts = [
-            _run("retention", lambda turn: retention.run_once(turn, after_id=after_id), using),
-            _run("all_ended_holds", lambda turn: ended_holds.run_once(turn, everything=True), using),
+            _run("retention", lambda sweep: retention.run_once(sweep, after_id=after_id), using),
+            _run("all_ended_holds", lambda sweep: ended_holds.run_once(sweep, everything=True), using),
             _run("slow_gauges", gauges.run_slowly, using),
         ]
         report = AliasReport(using=using, ran=True, parts=tuple(parts))
@@ -151,20 +151,20 @@ def _slowly(using: str) -> list[PartReport]:
 
 def _run(name: str, part: Callable[[Pass], None], using: str) -> PartReport:
     started = clock.monotonic()
-    turn = Pass(using=using)
-    with turn.contained(f"The sweep of {name.replace('_', ' ')}"), isolation.worker():
-        part(turn)
-    return _report(name, turn, clock.monotonic() - started)
+    sweep = Pass(using=using)
+    with sweep.contained(f"The sweep of {name.replace('_', ' ')}"), isolation.worker():
+        part(sweep)
+    return _report(name, sweep, clock.monotonic() - started)
 
 
-def _report(name: str, turn: Pass, seconds: float) -> PartReport:
+def _report(name: str, sweep: Pass, seconds: float) -> PartReport:
     return PartReport(
         name=name,
-        done=turn.done,
-        more=turn.more,
+        done=sweep.done,
+        more=sweep.more,
         seconds=round(seconds, 4),
-        failures=tuple(turn.failures),
-        facts=turn.facts,
+        failures=tuple(sweep.failures),
+        facts=sweep.facts,
     )
 
 

@@ -14,35 +14,35 @@ from lifecycle.sweeps.passes import Pass
 from lifecycle.sweeps.triggers import Due
 
 
-def run_once(turn: Pass) -> None:
+def run_once(sweep: Pass) -> None:
     """Fires what is due of every timeout of every lifecycle on this database, in batches while time remains."""
     for definition in registry.all():
-        if definition.timeouts and aliases.may_store(definition.model, turn.using):
-            with turn.contained(f"Reading the parameters of {definition.name}"):
-                current = parameters.read(definition, turn.using)
+        if definition.timeouts and aliases.may_store(definition.model, sweep.using):
+            with sweep.contained(f"Reading the parameters of {definition.name}"):
+                current = parameters.read(definition, sweep.using)
                 for timeout in definition.timeouts.values():
-                    with turn.contained(f"Timeout {definition.name}.{timeout.name}"):
-                        _sweep(definition, timeout, current, turn)
+                    with sweep.contained(f"Timeout {definition.name}.{timeout.name}"):
+                        _sweep(definition, timeout, current, sweep)
 
 
-def _sweep(definition: Definition, timeout: CompiledTimeout, current: Any, turn: Pass) -> None:
-    now = timing.now(turn.using)
+def _sweep(definition: Definition, timeout: CompiledTimeout, current: Any, sweep: Pass) -> None:
+    now = timing.now(sweep.using)
     changed_before = now - _patience(timeout, current)
     for state in timeout.when:
         after = None
-        while turn.has_time():
+        while sweep.has_time():
             rows = due.timeouts(
-                definition, timeout, state, changed_before=changed_before, now=now, using=turn.using, after=after
+                definition, timeout, state, changed_before=changed_before, now=now, using=sweep.using, after=after
             )
             found = [Due(pk=pk, version=version, position=at) for pk, version, at in rows[: timeout.batch_size]]
             if not found:
                 break
-            with turn.contained(f"A batch of timeout {definition.name}.{timeout.name}"):
+            with sweep.contained(f"A batch of timeout {definition.name}.{timeout.name}"):
                 triggers.fire(
                     definition,
                     timeout,
                     found,
-                    turn,
+                    sweep,
                     reason=f"timeout {timeout.name}",
                     expect_changed_before=changed_before,
                 )

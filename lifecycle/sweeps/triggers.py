@@ -44,7 +44,7 @@ def fire(
     definition: Definition,
     trigger: CompiledTimeout | CompiledDeadline,
     due: Sequence[Due],
-    turn: Pass,
+    sweep: Pass,
     *,
     reason: str,
     **conditions: Any,
@@ -55,19 +55,19 @@ def fire(
     """
     with isolation.call():
         report = batch.fire_due(
-            definition, [one.pk for one in due], trigger.transition, using=turn.using, reason=reason, **conditions
+            definition, [one.pk for one in due], trigger.transition, using=sweep.using, reason=reason, **conditions
         )
     moved = [fired for fired in report.fired if not fired.replayed]
-    turn.done += len(moved)
+    sweep.done += len(moved)
     if moved:
-        holds.clear(definition.name, trigger.name, [records.text_id(fired.record) for fired in moved], turn.using)
+        holds.clear(definition.name, trigger.name, [records.text_id(fired.record) for fired in moved], sweep.using)
     versions = {records.text_id(one.pk): one.version for one in due}
     parked = [
         *_refused(report.refused, versions),
         *_already_done([fired for fired in report.fired if fired.replayed], versions),
     ]
     if parked:
-        _park(definition, trigger, parked, turn)
+        _park(definition, trigger, parked, sweep)
 
 
 def refuse_unless_alive(error: BaseException, using: str) -> None:
@@ -77,12 +77,12 @@ def refuse_unless_alive(error: BaseException, using: str) -> None:
 
 
 def hold(
-    definition: Definition, trigger: CompiledTimeout | CompiledDeadline, one: Due, error: Exception, turn: Pass
+    definition: Definition, trigger: CompiledTimeout | CompiledDeadline, one: Due, error: Exception, sweep: Pass
 ) -> None:
     """Parks a record that cannot even be looked at, with the reason."""
     refusal = BatchRefusal(record_id=records.text_id(one.pk), error=error)
     held = Held(record_id=refusal.record_id, version=one.version, refusals=_reasons(refusal))
-    _park(definition, trigger, [held], turn)
+    _park(definition, trigger, [held], sweep)
 
 
 def _refused(refused: Sequence[BatchRefusal], versions: Mapping[str, int]) -> list[Held]:
@@ -128,16 +128,16 @@ def _sentence(error: Exception) -> str:
 
 
 def _park(
-    definition: Definition, trigger: CompiledTimeout | CompiledDeadline, parked: Sequence[Held], turn: Pass
+    definition: Definition, trigger: CompiledTimeout | CompiledDeadline, parked: Sequence[Held], sweep: Pass
 ) -> None:
     options = conf.options()
     holds.park(
         definition.name,
         trigger.name,
         parked,
-        now=timing.now(turn.using),
+        now=timing.now(sweep.using),
         backoff=options.hold_backoff,
         maximum=options.hold_maximum,
-        using=turn.using,
+        using=sweep.using,
     )
-    turn.facts["held"] = turn.facts.get("held", 0) + len(parked)
+    sweep.facts["held"] = sweep.facts.get("held", 0) + len(parked)

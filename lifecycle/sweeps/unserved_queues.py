@@ -18,16 +18,16 @@ FIRST_PAUSE = dt.timedelta(seconds=30)
 LONGEST_PAUSE = dt.timedelta(minutes=15)
 
 
-def run_once(turn: Pass) -> None:
+def run_once(sweep: Pass) -> None:
     """Wakes one worker per queue with due runs: one message however many runs wait, for it drains and fans out.
 
     As long as nothing is taken from a queue it is woken again with growing pauses only.
     """
-    now = timing.now(turn.using)
-    waiting = [(queue, first) for queue, first in due.queue_heads(turn.using) if first <= now]
+    now = timing.now(sweep.using)
+    waiting = [(queue, first) for queue, first in due.queue_heads(sweep.using) if first <= now]
     if not waiting:
         return
-    before = _noted(turn.using)
+    before = _noted(sweep.using)
     after = dict(before)
     for queue, first in waiting:
         seen = before.get(queue, {})
@@ -36,13 +36,13 @@ def run_once(turn: Pass) -> None:
         elif dt.datetime.fromisoformat(seen["again"]) > now:
             continue
         if dispatch.publish(queue):
-            turn.done += 1
+            sweep.done += 1
             after[queue] = _next(first, seen, now)
-        if not turn.has_time():
+        if not sweep.has_time():
             break
     if after != before:
         still = {queue for queue, _ in waiting}
-        ticks.note(NOTED, now, {queue: seen for queue, seen in after.items() if queue in still}, turn.using)
+        ticks.note(NOTED, now, {queue: seen for queue, seen in after.items() if queue in still}, sweep.using)
 
 
 def _noted(using: str) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lifecycle.models.writes import bypass
     from lifecycle.testing.arrangements import Arrangement, reset
-    from lifecycle.testing.assertions import assert_history, assert_nothing_owed, assert_owed, assert_refused
+    from lifecycle.testing.assertions import assert_history, assert_nothing_pending, assert_pending, assert_refused
     from lifecycle.testing.draining import run_due, tick
     from lifecycle.testing.factories import LifecycleFactoryMixin
     from lifecycle.testing.failing import MadeToFail, fail_effect
@@ -34,8 +34,8 @@ __all__ = [
     "MadeToFail",
     "Walk",
     "assert_history",
-    "assert_nothing_owed",
-    "assert_owed",
+    "assert_nothing_pending",
+    "assert_pending",
     "assert_refused",
     "assert_statements",
     "bypass",
@@ -56,7 +56,7 @@ __all__ = [
 _HOMES = {
     "lifecycle.models.writes": ("bypass",),
     "lifecycle.testing.arrangements": ("Arrangement", "reset"),
-    "lifecycle.testing.assertions": ("assert_history", "assert_nothing_owed", "assert_owed", "assert_refused"),
+    "lifecycle.testing.assertions": ("assert_history", "assert_nothing_pending", "assert_pending", "assert_refused"),
     "lifecycle.testing.draining": ("run_due", "tick"),
     "lifecycle.testing.factories": ("LifecycleFactoryMixin",),
     "lifecycle.testing.failing": ("MadeToFail", "fail_effect"),

@@ -1,4 +1,4 @@
-"""Assertions: what was refused, what happened, what is owed."""
+"""Assertions: what was refused, what happened, what is pending."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lifecycle.exceptions import LifecycleError
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.store import records
 
-_OWED = ("queued", "running")
+_PENDING = ("queued", "running")
 
 
 class Refusing:
@@ -48,7 +48,7 @@ def assert_refused(code: str, record: Any = None) -> Iterator[Refusing]:
 
 
 def assert_history(record: Any, transitions: Sequence[Any], *, lifecycle: Any = None) -> list[TransitionLog]:
-    """The record's entries are exactly these transitions, in this order; births are ``"$create"``.
+    """The record's entries are exactly these transitions, in this order; creations are ``"$create"``.
 
     Args:
         transitions: names, or the `Transition` objects.
@@ -67,8 +67,8 @@ def assert_history(record: Any, transitions: Sequence[Any], *, lifecycle: Any = 
     return entries
 
 
-def assert_owed(effect: Any, record: Any = None, *, times: int | None = None, lifecycle: Any = None) -> EffectRun:
-    """An effect is owed: queued or being done.
+def assert_pending(effect: Any, record: Any = None, *, times: int | None = None, lifecycle: Any = None) -> EffectRun:
+    """An effect is pending: queued or being done.
 
     Args:
         effect: its name, ``"lifecycle.name"``, or the effect itself.
@@ -79,20 +79,20 @@ def assert_owed(effect: Any, record: Any = None, *, times: int | None = None, li
         The latest such run.
     """
     name = effect if isinstance(effect, str) else effect.name
-    rows: list[EffectRun] = list(_runs(record, lifecycle).filter(status__in=_OWED).order_by("id"))
+    rows: list[EffectRun] = list(_runs(record, lifecycle).filter(status__in=_PENDING).order_by("id"))
     found = [run for run in rows if name in (run.effect, f"{run.lifecycle}.{run.effect}")]
     if found and times in (None, len(found)):
         return found[-1]
-    owed = ", ".join(f"{run.lifecycle}.{run.effect} (by {run.record_id})" for run in rows) or "nothing"
+    pending = ", ".join(f"{run.lifecycle}.{run.effect} (by {run.record_id})" for run in rows) or "nothing"
     often = "" if times is None else f" {times} times"
-    raise AssertionError(f"Expected '{name}' to be owed{often}; owed is {owed}.")
+    raise AssertionError(f"Expected '{name}' to be pending{often}; pending is {pending}.")
 
 
-def assert_nothing_owed(record: Any = None, *, lifecycle: Any = None) -> None:
+def assert_nothing_pending(record: Any = None, *, lifecycle: Any = None) -> None:
     """No run is queued or being done (by this record; by default by any)."""
-    rows: list[EffectRun] = list(_runs(record, lifecycle).filter(status__in=_OWED).order_by("id"))
+    rows: list[EffectRun] = list(_runs(record, lifecycle).filter(status__in=_PENDING).order_by("id"))
     if rows:
-        raise AssertionError("Still owed: " + ", ".join(str(run) for run in rows) + ".")
+        raise AssertionError("Still pending: " + ", ".join(str(run) for run in rows) + ".")
 
 
 def _runs(record: Any, lifecycle: Any) -> Any:

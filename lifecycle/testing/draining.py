@@ -20,7 +20,7 @@ _QUEUED = "queued"
 
 
 def run_due(queue: str | None = None, *, retries: bool = False, using: str | None = None) -> list[EffectRun]:
-    """Does every run that is due, and those they owe in turn, as a worker would.
+    """Does every run that is due, and those they enqueue, as a worker would.
 
     Args:
         queue: only this queue; by default all of them.
@@ -28,7 +28,7 @@ def run_due(queue: str | None = None, *, retries: bool = False, using: str | Non
         using: the database; by default the one runs are written to.
 
     Returns:
-        The runs that were started, in the order they were owed, as they are now.
+        The runs that were started, in the order they were enqueued, as they are now.
     """
     alias = using or router.db_for_write(EffectRun)
     before = dict(_starts(alias))
@@ -37,7 +37,9 @@ def run_due(queue: str | None = None, *, retries: bool = False, using: str | Non
         if done == 0 and not (retries and _go_to_next_retry(queue, alias)):
             break
     else:
-        raise AssertionError(f"run_due(): still not done after {_ROUNDS} rounds: effects that owe each other for ever?")
+        raise AssertionError(
+            f"run_due(): still not done after {_ROUNDS} rounds: effects that enqueue each other for ever?"
+        )
     started = [pk for pk, starts in _starts(alias) if before.get(pk, (0, 0, 0)) != starts]
     return list(EffectRun.objects.using(alias).filter(pk__in=started).order_by("id"))
 

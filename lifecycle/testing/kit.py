@@ -9,7 +9,7 @@ from lifecycle import dispatch
 from lifecycle.dispatch.recording import RecordingDispatcher
 from lifecycle.models.writes import bypass
 from lifecycle.testing import arrangements
-from lifecycle.testing.assertions import assert_history, assert_nothing_owed, assert_owed, assert_refused
+from lifecycle.testing.assertions import assert_history, assert_nothing_pending, assert_pending, assert_refused
 from lifecycle.testing.draining import run_due, tick
 from lifecycle.testing.failing import fail_effect
 from lifecycle.testing.racing import meeting, race
@@ -37,8 +37,8 @@ class Kit:
     bypass = staticmethod(bypass)
     assert_refused = staticmethod(assert_refused)
     assert_history = staticmethod(assert_history)
-    assert_owed = staticmethod(assert_owed)
-    assert_nothing_owed = staticmethod(assert_nothing_owed)
+    assert_pending = staticmethod(assert_pending)
+    assert_nothing_pending = staticmethod(assert_nothing_pending)
     assert_statements = staticmethod(assert_statements)
     walk = staticmethod(walk)
     race = staticmethod(race)

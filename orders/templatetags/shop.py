@@ -12,14 +12,14 @@ from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from lifecycle.models import EffectRun, TransitionLog
+from orders.clock_times import clock_time
 from orders.durations import countdown, spoken
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
-from orders.moments import clock_time
 from orders.money import SYMBOLS
 from orders.money import money as written
+from orders.next_steps import NextStep, short
 from orders.reasons import said
-from orders.turns import Turn, short
 
 register = template.Library()
 
@@ -106,16 +106,16 @@ def pips(signs: list[str]) -> SafeString:
 
 
 @register.simple_tag
-def turn_badge(turn: Turn) -> SafeString:
-    what: Any = turn.what
-    if turn.left is not None:
+def next_step_badge(step: NextStep) -> SafeString:
+    what: Any = step.what
+    if step.left is not None:
         clock = format_html(
             '<span class="lc-num" data-left="{}">{}</span>',
-            max(0, int(turn.left.total_seconds())),
-            countdown(turn.left),
+            max(0, int(step.left.total_seconds())),
+            countdown(step.left),
         )
-        what = format_html(str(turn.what).replace("%(left)s", "{}"), clock)
-    return badge(turn.tone, what, icon_name=turn.icon, size="is-quiet")
+        what = format_html(str(step.what).replace("%(left)s", "{}"), clock)
+    return badge(step.tone, what, icon_name=step.icon, size="is-quiet")
 
 
 @register.simple_tag
@@ -228,7 +228,7 @@ def states_in_words(number: int) -> str:
 
 
 @register.simple_tag
-def owing_run(entry: TransitionLog, work: list[Any]) -> EffectRun | None:
+def enqueueing_run(entry: TransitionLog, work: list[Any]) -> EffectRun | None:
     """The run whose outcome fired an entry, if it is among those shown."""
     request_id = entry.request_id or ""
     if not request_id.startswith("$run:"):

@@ -1,4 +1,4 @@
-"""The desk under test: the shop's story, and browsers logged in as somebody."""
+"""The admin under test: the shop's story, and browsers logged in as somebody."""
 
 from __future__ import annotations
 

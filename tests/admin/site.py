@@ -10,7 +10,7 @@ from django.urls import path
 
 from lifecycle.admin import LifecycleAdminMixin, register
 from tests.columns.models import Invoice
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 
 class TicketAdmin(LifecycleAdminMixin, admin.ModelAdmin):  # type: ignore[type-arg]

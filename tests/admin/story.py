@@ -37,7 +37,7 @@ class Story:
         return User.objects.get(pk=user.pk)
 
     def operator(self, name: str = "olga") -> User:
-        """Runs the desk: sees orders, operates, may refund."""
+        """Works in the admin: sees orders, operates, may refund."""
         return self.person(name, "lifecycle.operate", "orders.view_order", "orders.refund_order")
 
     def viewer(self, name: str = "vic") -> User:
@@ -57,7 +57,7 @@ class Story:
         order.lifecycle.fire("checkout", actor=self.boss)
         return self._settled(order)
 
-    def paid(self, title: str = "Walnut desk lamp", **values: Any) -> Order:
+    def paid(self, title: str = "Walnut reading lamp", **values: Any) -> Order:
         order = self.awaiting(title, **values)
         self.kit.travel(seconds=40)
         facts = {"payment_ref": f"pay_{order.pk}"}
@@ -65,7 +65,7 @@ class Story:
         return order
 
     def refunding(self, title: str = "Cast-iron pan", **values: Any) -> Order:
-        """Its refund is owed and not started."""
+        """Its refund is pending and not started."""
         order = self.paid(title, **values)
         order.lifecycle.fire("refund_order", actor=self.boss, reason="sent back by the customer")
         return order
@@ -100,7 +100,7 @@ class Story:
         return order
 
     def queued(self, title: str = "Tea pot") -> Order:
-        """Its checkout is owed and not started."""
+        """Its checkout is pending and not started."""
         order = self.draft(title)
         order.lifecycle.fire("checkout", actor=self.boss)
         return order

@@ -1,4 +1,4 @@
-"""Who may open which page of the desk, and who may do what there: every page and deed × everybody."""
+"""Who may open which page of the browser, and who may do what there: every page and operator_action × everybody."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ PAGES = {
     "entry": LIBRARY,
     "holds": LIBRARY,
     "hold": LIBRARY,
-    "deeds": LIBRARY,
-    "deed": LIBRARY,
+    "actions": LIBRARY,
+    "operator_action": LIBRARY,
     "orders": RECORDS,
     "order": RECORDS,
     "add order": row(LOGIN, LOGIN, NO, NO, NO, NO, OK),
@@ -54,11 +54,11 @@ PAGES = {
     "delete run": row(LOGIN, LOGIN, NO, NO, NO, NO, NO),
     "add entry": row(LOGIN, LOGIN, NO, NO, NO, NO, NO),
     "delete entry": row(LOGIN, LOGIN, NO, NO, NO, NO, NO),
-    "delete deed": row(LOGIN, LOGIN, NO, NO, NO, NO, NO),
+    "delete operator_action": row(LOGIN, LOGIN, NO, NO, NO, NO, NO),
 }
 
 OPERATING = row(LOGIN, LOGIN, NO, NO, NO, DONE, DONE)
-DEEDS = {
+ACTIONS = {
     "retry": OPERATING,
     "continue": OPERATING,
     "cancel run": OPERATING,
@@ -97,7 +97,7 @@ def places(story: Story) -> dict[str, str]:
     story.held()
     paid = story.paid()
     run = EffectRun.objects.filter(record_id=str(paid.pk)).get()
-    deed = OperatorAction.objects.create(
+    operator_action = OperatorAction.objects.create(
         action="retry", run_id=run.pk, actor_kind="user", actor_id="1", at=run.created_at
     )
     order, library = f"/admin/orders/order/{paid.pk}", "/admin/lifecycle"
@@ -117,9 +117,9 @@ def places(story: Story) -> dict[str, str]:
         "delete entry": f"{library}/transitionlog/{entry}/delete/",
         "holds": f"{library}/triggerhold/",
         "hold": f"{library}/triggerhold/{hold}/change/",
-        "deeds": f"{library}/operatoraction/",
-        "deed": f"{library}/operatoraction/{deed.pk}/change/",
-        "delete deed": f"{library}/operatoraction/{deed.pk}/delete/",
+        "actions": f"{library}/operatoraction/",
+        "operator_action": f"{library}/operatoraction/{operator_action.pk}/change/",
+        "delete operator_action": f"{library}/operatoraction/{operator_action.pk}/delete/",
         "orders": "/admin/orders/order/",
         "order": f"{order}/change/",
         "add order": "/admin/orders/order/add/",
@@ -156,7 +156,7 @@ def test_every_page_opens_for_those_who_may_see_it_and_changes_nothing(
     assert rows() == before
 
 
-class Deed:
+class Submission:
     """A form as a browser sends it, for things made afresh for each person."""
 
     def __init__(self, story: Story, client: Client) -> None:
@@ -166,22 +166,22 @@ class Deed:
     def send(self, name: str) -> Any:
         return getattr(self, name.replace(" ", "_"))()
 
-    def run(self, run: EffectRun, deed: str, **data: Any) -> Any:
+    def run(self, run: EffectRun, operator_action: str, **data: Any) -> Any:
         from lifecycle.admin.run_page import stamp
 
         run.refresh_from_db()
-        data |= {"deed": deed, "seen": stamp(run), "reason": "because"}
+        data |= {"operator_action": operator_action, "seen": stamp(run), "reason": "because"}
         return self.client.post(f"/admin/lifecycle/effectrun/{run.pk}/change/", data)
 
     def rows_of_runs(self, action: str, run: EffectRun) -> Any:
         data = {"action": action, "_selected_action": [run.pk], "reason": "because", "index": 0}
         return self.client.post("/admin/lifecycle/effectrun/", data)
 
-    def hold(self, deed: str) -> Any:
+    def hold(self, operator_action: str) -> Any:
         from lifecycle.admin.held import stamp
 
         hold = TriggerHold.objects.latest("id")
-        data = {"deed": deed, "seen": stamp(hold), "reason": "because"}
+        data = {"operator_action": operator_action, "seen": stamp(hold), "reason": "because"}
         return self.client.post(f"/admin/lifecycle/triggerhold/{hold.pk}/change/", data)
 
     def fire(self, order: Order, name: str, **data: Any) -> Any:
@@ -255,17 +255,17 @@ class Deed:
         return self.client.post("/admin/orders/order/add/", {**data, "fail_checkouts": 0, "fail_refunds": 0})
 
 
-setattr(Deed, "continue", lambda self: self.run(self._stuck(), "continue"))
+setattr(Submission, "continue", lambda self: self.run(self._stuck(), "continue"))
 
 
-@pytest.mark.parametrize("deed", DEEDS)
-def test_every_deed_is_asked_for_its_permission_when_the_form_arrives(
-    deed: str, story: Story, people: dict[str, Any], browser_of: Callable[[Any], Client]
+@pytest.mark.parametrize("operator_action", ACTIONS)
+def test_every_operator_action_is_asked_for_its_permission_when_the_form_arrives(
+    operator_action: str, story: Story, people: dict[str, Any], browser_of: Callable[[Any], Client]
 ) -> None:
     found = {}
     for who, user in people.items():
         client = browser_of(user)
-        told = Deed(story, client)
+        told = Submission(story, client)
         seen: list[Any] = []
 
         def sent(address: str, data: Any, client: Client = client, seen: list[Any] = seen) -> Any:
@@ -273,18 +273,18 @@ def test_every_deed_is_asked_for_its_permission_when_the_form_arrives(
             return Client.post(client, address, data)
 
         client.post = sent  # type: ignore[method-assign, assignment]
-        response = told.send(deed)
+        response = told.send(operator_action)
         changed = rows() != seen[-1]
         said = answer(response)
         if said == OK:
             said = DONE if changed else "refused"
         found[who] = said
         assert changed == (said == DONE), (who, said)
-    assert found == DEEDS[deed]
+    assert found == ACTIONS[operator_action]
 
 
-def test_the_matrix_of_deeds_is_whole() -> None:
-    assert sum(len(answers) for answers in DEEDS.values()) == 105
+def test_the_matrix_of_operator_actions_is_whole() -> None:
+    assert sum(len(answers) for answers in ACTIONS.values()) == 105
 
 
 def test_nothing_is_done_without_a_csrf_token(story: Story) -> None:
@@ -295,7 +295,7 @@ def test_nothing_is_done_without_a_csrf_token(story: Story) -> None:
     data = {"version": order.lifecycle.version, "input-carrier": "DHL", "input-tracking_number": "1"}
     assert client.post(f"/admin/orders/order/{order.pk}/lifecycle/orders/ship/", data).status_code == 403
     run = story.run_of(order, "orders.create_checkout")
-    assert client.post(f"/admin/lifecycle/effectrun/{run.pk}/change/", {"deed": "cancel"}).status_code == 403
+    assert client.post(f"/admin/lifecycle/effectrun/{run.pk}/change/", {"operator_action": "cancel"}).status_code == 403
     address = "/admin/lifecycle/lifecyclespage/orders/payment_window/"
     assert client.post(address, {"value": "9 min", "seen": "null"}).status_code == 403
     assert rows() == before

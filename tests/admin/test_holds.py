@@ -1,4 +1,4 @@
-"""Held triggers, history and deeds: why time did not act, what happened, who did what."""
+"""Held triggers, history and actions: why time did not act, what happened, who did what."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIST = "/admin/lifecycle/triggerhold/"
 
 
 @pytest.fixture
-def desk(story: Story, browser_of: Callable[[Any], Client]) -> Client:
+def browser(story: Story, browser_of: Callable[[Any], Client]) -> Client:
     return browser_of(story.operator())
 
 
@@ -30,33 +30,33 @@ def address(hold: TriggerHold) -> str:
     return f"{LIST}{hold.pk}/change/"
 
 
-def deed(hold: TriggerHold, name: str, **data: Any) -> dict[str, Any]:
-    return {"deed": name, "seen": stamp(hold), "reason": "", **data}
+def operator_action(hold: TriggerHold, name: str, **data: Any) -> dict[str, Any]:
+    return {"operator_action": name, "seen": stamp(hold), "reason": "", **data}
 
 
-def test_the_list_says_why_a_timeout_did_not_fire_and_when_it_is_asked_again(story: Story, desk: Client) -> None:
+def test_the_list_says_why_a_timeout_did_not_fire_and_when_it_is_asked_again(story: Story, browser: Client) -> None:
     order = story.held()
-    said = text(desk.get(LIST))
+    said = text(browser.get(LIST))
     assert (
         f"expire_unpaid Expire → Cancelled Order {order.pk} Awaiting payment The accounting day is being closed."
         in said
     )
-    page = text(desk.get(address(TriggerHold.objects.get())))
+    page = text(browser.get(address(TriggerHold.objects.get())))
     assert f"“expire_unpaid” was due for Order {order.pk} and did not fire." in page
     assert "It was refused once. It is asked again by itself at" in page
     assert "Would fire Expire → Cancelled" in page
 
 
-def test_a_held_timeout_is_fired_now_once_its_reason_is_gone(story: Story, desk: Client) -> None:
+def test_a_held_timeout_is_fired_now_once_its_reason_is_gone(story: Story, browser: Client) -> None:
     order = story.held()
     hold = TriggerHold.objects.get()
-    response = desk.post(address(hold), deed(hold, "fire", reason="try"))
+    response = browser.post(address(hold), operator_action(hold, "fire", reason="try"))
     assert response.status_code == 409
     assert "It did not fire. The accounting day is being closed." in text(response)
     hold.refresh_from_db()
     assert hold.tries == 2
     story.open_the_day()
-    response = desk.post(address(hold), deed(hold, "fire", reason="day is open"), follow=True)
+    response = browser.post(address(hold), operator_action(hold, "fire", reason="day is open"), follow=True)
     assert "It has fired." in text(response)
     order.refresh_from_db()
     assert (order.status, order.cancel_reason) == ("cancelled", "timeout")
@@ -70,27 +70,27 @@ def test_a_held_timeout_is_fired_now_once_its_reason_is_gone(story: Story, desk:
     assert LogEntry.objects.count() == 1
 
 
-def test_a_released_hold_is_asked_again_by_the_next_tick(story: Story, desk: Client) -> None:
+def test_a_released_hold_is_asked_again_by_the_next_tick(story: Story, browser: Client) -> None:
     order = story.held()
     hold = TriggerHold.objects.get()
     story.open_the_day()
     story.kit.tick()
     order.refresh_from_db()
     assert order.status == "awaiting_payment"
-    desk.post(LIST, {"action": "release", "_selected_action": [hold.pk], "index": 0, "reason": "day is open"})
+    browser.post(LIST, {"action": "release", "_selected_action": [hold.pk], "index": 0, "reason": "day is open"})
     story.kit.tick()
     order.refresh_from_db()
     assert order.status == "cancelled"
     assert OperatorAction.objects.get().action == "release_hold"
 
 
-def test_many_holds_are_reported_one_by_one(story: Story, desk: Client) -> None:
+def test_many_holds_are_reported_one_by_one(story: Story, browser: Client) -> None:
     first = story.held()
     second = story.held()
     story.open_the_day()
     first.lifecycle.fire("cancel", actor=story.boss)
     holds = list(TriggerHold.objects.order_by("id").values_list("pk", flat=True))
-    response = desk.post(LIST, {"action": "fire_now", "_selected_action": [*holds, 999], "index": 0})
+    response = browser.post(LIST, {"action": "fire_now", "_selected_action": [*holds, 999], "index": 0})
     said = text(response)
     assert "1 done 2 refused" in said
     assert "'expire_unpaid' is no longer due for this record" in said
@@ -99,30 +99,30 @@ def test_many_holds_are_reported_one_by_one(story: Story, desk: Client) -> None:
     assert second.status == "cancelled"
 
 
-def test_a_hold_that_was_asked_again_since_the_page_was_drawn_is_left_alone(story: Story, desk: Client) -> None:
+def test_a_hold_that_was_asked_again_since_the_page_was_drawn_is_left_alone(story: Story, browser: Client) -> None:
     story.held()
     hold = TriggerHold.objects.get()
-    stale = deed(hold, "fire", reason="typed")
+    stale = operator_action(hold, "fire", reason="typed")
     story.kit.travel(minutes=2)
     story.kit.tick()
-    response = desk.post(address(hold), stale)
+    response = browser.post(address(hold), stale)
     assert response.status_code == 409
     assert "It was asked again since the page was drawn." in text(response)
     assert OperatorAction.objects.count() == 0
 
 
-def test_a_hold_of_unknown_code_is_explained(story: Story, desk: Client) -> None:
+def test_a_hold_of_unknown_code_is_explained(story: Story, browser: Client) -> None:
     story.held()
     TriggerHold.objects.update(trigger="gone")
     hold = TriggerHold.objects.get()
-    assert "Not possible: the trigger is unknown here" in text(desk.get(address(hold)))
-    assert "knows no timeout or deadline 'gone'" in text(desk.post(address(hold), deed(hold, "fire")))
+    assert "Not possible: the trigger is unknown here" in text(browser.get(address(hold)))
+    assert "knows no timeout or deadline 'gone'" in text(browser.post(address(hold), operator_action(hold, "fire")))
 
 
-def test_history_and_deeds_are_lists_to_read_in_constant_queries(story: Story, desk: Client) -> None:
+def test_history_and_operator_actions_are_lists_to_read_in_constant_queries(story: Story, browser: Client) -> None:
     def cost(url: str) -> int:
         with CaptureQueriesContext(connection) as queries:
-            assert desk.get(url).status_code == 200
+            assert browser.get(url).status_code == 200
         return len(queries)
 
     pages = [LIST, "/admin/lifecycle/transitionlog/", "/admin/lifecycle/operatoraction/"]
@@ -130,7 +130,7 @@ def test_history_and_deeds_are_lists_to_read_in_constant_queries(story: Story, d
     def more() -> None:
         order = story.held()
         hold = TriggerHold.objects.latest("id")
-        desk.post(address(hold), deed(hold, "release", reason="r"))
+        browser.post(address(hold), operator_action(hold, "release", reason="r"))
         run = story.run_of(order, "orders.create_checkout")
         OperatorAction.objects.create(
             action="retry",
@@ -143,37 +143,39 @@ def test_history_and_deeds_are_lists_to_read_in_constant_queries(story: Story, d
 
     more()
     for page in pages:
-        desk.get(page)
+        browser.get(page)
     before = [cost(page) for page in pages]
     for _ in range(3):
         more()
     assert [cost(page) for page in pages] == before
 
 
-def test_history_is_found_by_record_and_request(story: Story, desk: Client) -> None:
+def test_history_is_found_by_record_and_request(story: Story, browser: Client) -> None:
     order = story.paid("Lamp")
     story.draft("Mirror")
     base = "/admin/lifecycle/transitionlog/"
-    assert "Payment succeeded Awaiting payment → Paid" in text(desk.get(base))
-    assert "4 history entries" in text(desk.get(f"{base}?q={order.pk}"))
-    assert "1 history entry" in text(desk.get(f"{base}?q=sandbox:evt_{order.pk}"))
+    assert "Payment succeeded Awaiting payment → Paid" in text(browser.get(base))
+    assert "4 history entries" in text(browser.get(f"{base}?q={order.pk}"))
+    assert "1 history entry" in text(browser.get(f"{base}?q=sandbox:evt_{order.pk}"))
     entry = TransitionLog.objects.get(transition="payment_succeeded")
-    page = text(desk.get(f"{base}{entry.pk}/change/"))
+    page = text(browser.get(f"{base}{entry.pk}/change/"))
     assert f'"payment_ref": "pay_{order.pk}"' in page
     assert "Sandbox provider" in page
 
 
-def test_deeds_tell_who_did_what_to_what(story: Story, desk: Client) -> None:
+def test_operator_actions_tell_who_did_what_to_what(story: Story, browser: Client) -> None:
     run = story.run_of(story.queued(), "orders.create_checkout")
     from lifecycle import operations
     from orders.lifecycles import OrderLifecycle
 
     operations.cancel_run(run, actor=story.boss, reason="typed twice")
     operations.set_parameter(OrderLifecycle.definition, "payment_window", "PT9M", actor=story.boss)
-    said = text(desk.get("/admin/lifecycle/operatoraction/"))
+    said = text(browser.get("/admin/lifecycle/operatoraction/"))
     assert f"Cancel Run {run.pk} · Order" in said
     assert "ben typed twice" in said
     assert "Parameter changed orders: payment_window, P0DT00H03M00S → P0DT00H09M00S" in said
-    assert "1 operator action" in text(desk.get(f"/admin/lifecycle/operatoraction/?q={run.pk}"))
-    deed_page = text(desk.get(f"/admin/lifecycle/operatoraction/{OperatorAction.objects.earliest('id').pk}/change/"))
-    assert '"status": "queued"' in deed_page
+    assert "1 operator action" in text(browser.get(f"/admin/lifecycle/operatoraction/?q={run.pk}"))
+    action_page = text(
+        browser.get(f"/admin/lifecycle/operatoraction/{OperatorAction.objects.earliest('id').pk}/change/")
+    )
+    assert '"status": "queued"' in action_page

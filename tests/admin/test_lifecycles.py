@@ -23,7 +23,7 @@ WINDOW = f"{PAGE}orders/payment_window/"
 
 
 @pytest.fixture
-def desk(story: Story, browser_of: Callable[[Any], Client]) -> Client:
+def browser(story: Story, browser_of: Callable[[Any], Client]) -> Client:
     return browser_of(story.operator())
 
 
@@ -46,17 +46,17 @@ def words(html: str) -> str:
 # Looking ----------------------------------------------------------------------------------------
 
 
-def test_the_page_is_linked_from_the_index(desk: Client) -> None:
+def test_the_page_is_linked_from_the_index(browser: Client) -> None:
     for index in ("/admin/", "/admin/lifecycle/"):
-        assert f'href="{PAGE}"' in desk.get(index).content.decode()
+        assert f'href="{PAGE}"' in browser.get(index).content.decode()
 
 
-def test_every_lifecycle_shows_its_records_per_state_and_the_oldest_stay(story: Story, desk: Client) -> None:
+def test_every_lifecycle_shows_its_records_per_state_and_the_oldest_stay(story: Story, browser: Client) -> None:
     story.draft()
     story.kit.travel(hours=5)
     story.draft()
     story.paid()
-    response = desk.get(PAGE)
+    response = browser.get(PAGE)
     html = section(response, "orders")
     assert "3 records · 10 states, 13 transitions" in words(html)
     assert "Records: Draft 2, oldest 5 h" in html
@@ -65,12 +65,12 @@ def test_every_lifecycle_shows_its_records_per_state_and_the_oldest_stay(story: 
         assert section(response, name)
 
 
-def test_stuck_work_is_counted_from_worst_to_best_with_the_lists_it_leads_to(story: Story, desk: Client) -> None:
+def test_stuck_work_is_counted_from_worst_to_best_with_the_lists_it_leads_to(story: Story, browser: Client) -> None:
     story.refund_declined()
     story.follow_up_refused(times=10)
     story.follow_up_refused()
     story.queued()
-    html = section(desk.get(PAGE), "orders")
+    html = section(browser.get(PAGE), "orders")
     assert re.search(r"Follow-up abandoned 1 orders.refund", words(html))
     assert re.search(r"Failed 1 orders.refund", words(html))
     assert re.search(r"Follow-up waiting 1 next try", words(html))
@@ -78,12 +78,12 @@ def test_stuck_work_is_counted_from_worst_to_best_with_the_lists_it_leads_to(sto
     for query in ("follow_up=abandoned", "status=failed", "follow_up=pending", "status=queued"):
         link = f"/admin/lifecycle/effectrun/?lifecycle=orders&amp;{query}"
         assert link in html
-        assert desk.get(link.replace("&amp;", "&")).status_code == 200
+        assert browser.get(link.replace("&amp;", "&")).status_code == 200
 
 
-def test_held_triggers_and_overdue_states_are_shown_as_late(story: Story, desk: Client) -> None:
+def test_held_triggers_and_overdue_states_are_shown_as_late(story: Story, browser: Client) -> None:
     story.held()
-    html = section(desk.get(PAGE), "orders")
+    html = section(browser.get(PAGE), "orders")
     assert "Timeout refused 1" in words(html)
     assert 'href="/admin/lifecycle/triggerhold/?lifecycle=orders"' in html
     assert re.search(r"Expire overdue for 5\d s|Expire overdue for 1 min", words(html))
@@ -91,40 +91,42 @@ def test_held_triggers_and_overdue_states_are_shown_as_late(story: Story, desk: 
     assert re.search(r"Awaiting payment 1 \d+ min( \d+ s)? late", words(html))
 
 
-def test_what_time_will_do_next_is_told(story: Story, desk: Client) -> None:
-    assert "Expire nothing waits; 3 min after it begins to" in words(section(desk.get(PAGE), "orders"))
+def test_what_time_will_do_next_is_told(story: Story, browser: Client) -> None:
+    assert "Expire nothing waits; 3 min after it begins to" in words(section(browser.get(PAGE), "orders"))
     story.awaiting()
-    assert re.search(r"Expire next in 2 min 5\d s", words(section(desk.get(PAGE), "orders")))
+    assert re.search(r"Expire next in 2 min 5\d s", words(section(browser.get(PAGE), "orders")))
     story.awaiting()
-    assert re.search(r"Expire next in 2 min 5\d s, then 1 more within 3 min", words(section(desk.get(PAGE), "orders")))
+    assert re.search(
+        r"Expire next in 2 min 5\d s, then 1 more within 3 min", words(section(browser.get(PAGE), "orders"))
+    )
 
 
-def test_health_says_whether_ticks_queues_broker_and_clock_are_well(story: Story, desk: Client) -> None:
-    said = text(desk.get(PAGE))
+def test_health_says_whether_ticks_queues_broker_and_clock_are_well(story: Story, browser: Client) -> None:
+    said = text(browser.get(PAGE))
     assert "Tick Never Nobody has ticked here." in said
     story.kit.tick()
     story.queued()
-    said = text(desk.get(PAGE))
+    said = text(browser.get(PAGE))
     assert re.search(r"Tick [\d.]+ s ago every 5 s · took \d+ ms · all parts well", said)
     assert re.search(r"Queue default [\d.]+ s behind 1 due, 0 running", said)
     assert "Broker No trouble" in said
     assert re.search(r"Clock \d+ ms apart", said)
     story.kit.travel(minutes=14)
-    response = desk.get(PAGE)
+    response = browser.get(PAGE)
     assert re.search(r"Tick 14 min", text(response))
     assert "Queue default 14 min behind 1 due, 0 running, no worker at work" in text(response)
     assert response.content.decode().count("lc-tile tone-danger") == 2
 
 
-def test_the_page_costs_the_same_queries_however_many_records(story: Story, desk: Client) -> None:
+def test_the_page_costs_the_same_queries_however_many_records(story: Story, browser: Client) -> None:
     def cost() -> int:
         with CaptureQueriesContext(connection) as queries:
-            assert desk.get(PAGE).status_code == 200
+            assert browser.get(PAGE).status_code == 200
         return len(queries)
 
     story.refund_declined()
     story.queued()
-    desk.get(PAGE)
+    browser.get(PAGE)
     before = cost()
     for _ in range(4):
         story.refund_declined()
@@ -132,20 +134,20 @@ def test_the_page_costs_the_same_queries_however_many_records(story: Story, desk
     assert cost() == before
 
 
-def test_records_in_a_state_nobody_declares_are_counted_too(story: Story, desk: Client) -> None:
+def test_records_in_a_state_nobody_declares_are_counted_too(story: Story, browser: Client) -> None:
     order = story.draft()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE orders_order SET status = 'teleported' WHERE id = %s", [order.pk])
-    assert "teleported (unknown) 1" in words(section(desk.get(PAGE), "orders"))
+    assert "teleported (unknown) 1" in words(section(browser.get(PAGE), "orders"))
 
 
-def test_a_stored_value_that_nobody_can_read_does_not_take_the_page_with_it(story: Story, desk: Client) -> None:
+def test_a_stored_value_that_nobody_can_read_does_not_take_the_page_with_it(story: Story, browser: Client) -> None:
     from django.utils import timezone
 
     ParameterOverride.objects.create(
         lifecycle="orders", name="payment_window", value={"not": "a duration"}, updated_at=timezone.now()
     )
-    response = desk.get(PAGE)
+    response = browser.get(PAGE)
     assert "The stored value does not fit; the declared one counts." in text(response)
     assert section(response, "tickets")
 
@@ -164,17 +166,17 @@ def window() -> Any:
     return parameters.read(OrderLifecycle.definition, "default").payment_window
 
 
-def test_a_changed_parameter_counts_for_the_next_timeout_and_keeps_its_history(story: Story, desk: Client) -> None:
+def test_a_changed_parameter_counts_for_the_next_timeout_and_keeps_its_history(story: Story, browser: Client) -> None:
     order = story.awaiting()
-    said = text(desk.get(WINDOW))
+    said = text(browser.get(WINDOW))
     assert "In force 3 min Declared 3 min May be used by expire_unpaid" in said
     assert "Nobody has changed it." in said
-    response = desk.post(WINDOW, typed("1 min"), follow=True)
+    response = browser.post(WINDOW, typed("1 min"), follow=True)
     assert "Parameter payment_window of orders is now 1 min. It counts from now on." in text(response)
     assert "payment_window 1 min 3 min" in words(section(response, "orders"))
     assert re.search(r"Last changed by olga, .*: payment_window P0DT00H03M00S → P0DT00H01M00S, “sessions end earlier”",
                      words(section(response, "orders")))  # fmt: skip
-    said = text(desk.get(WINDOW))
+    said = text(browser.get(WINDOW))
     assert "P0DT00H03M00S → P0DT00H01M00S Parameter changed · olga" in said
     story.kit.travel(seconds=70)
     story.kit.tick()
@@ -183,16 +185,16 @@ def test_a_changed_parameter_counts_for_the_next_timeout_and_keeps_its_history(s
 
 
 @pytest.mark.parametrize("value", ["2 min", "0 d 2 min", "0:02:00", "PT2M", " 2 MIN ", "120 s"])
-def test_a_duration_is_written_as_people_write_it(story: Story, desk: Client, value: str) -> None:
-    assert desk.post(WINDOW, typed(value)).status_code == 302
+def test_a_duration_is_written_as_people_write_it(story: Story, browser: Client, value: str) -> None:
+    assert browser.post(WINDOW, typed(value)).status_code == 302
     assert window().total_seconds() == 120
 
 
 @pytest.mark.parametrize("value", ["", "soon", "120", "2.5", "-2 min", "-0:02:00", "2 fortnights", "min 2", "nan min"])
 def test_a_value_that_does_not_fit_changes_nothing_and_stays_in_the_form(
-    story: Story, desk: Client, value: str
+    story: Story, browser: Client, value: str
 ) -> None:
-    response = desk.post(WINDOW, typed(value))
+    response = browser.post(WINDOW, typed(value))
     assert response.status_code == 400
     assert "Nothing was changed." in text(response)
     assert f'value="{value}"' in response.content.decode() or not value
@@ -200,38 +202,38 @@ def test_a_value_that_does_not_fit_changes_nothing_and_stays_in_the_form(
     assert ParameterOverride.objects.count() == OperatorAction.objects.count() == 0
 
 
-def test_a_parameter_somebody_else_changed_meanwhile_is_left_alone(story: Story, desk: Client) -> None:
-    desk.post(WINDOW, typed("1 min"))
-    response = desk.post(WINDOW, typed("9 min"))
+def test_a_parameter_somebody_else_changed_meanwhile_is_left_alone(story: Story, browser: Client) -> None:
+    browser.post(WINDOW, typed("1 min"))
+    response = browser.post(WINDOW, typed("9 min"))
     assert response.status_code == 409
     assert "was changed by somebody else meanwhile" in text(response)
     assert window().total_seconds() == 60
-    assert desk.post(WINDOW, typed("9 min", seen="nonsense")).status_code == 400
-    assert desk.post(WINDOW, {"value": "9 min"}).status_code == 400
+    assert browser.post(WINDOW, typed("9 min", seen="nonsense")).status_code == 400
+    assert browser.post(WINDOW, {"value": "9 min"}).status_code == 400
 
 
-def test_a_parameter_goes_back_to_its_declaration(story: Story, desk: Client) -> None:
-    assert "Back to 3 min" not in text(desk.get(WINDOW))
-    desk.post(WINDOW, typed("1 min"))
-    assert "Back to 3 min" in text(desk.get(WINDOW))
-    desk.post(WINDOW, typed("", reset="1", seen='"P0DT00H01M00S"'))
+def test_a_parameter_goes_back_to_its_declaration(story: Story, browser: Client) -> None:
+    assert "Back to 3 min" not in text(browser.get(WINDOW))
+    browser.post(WINDOW, typed("1 min"))
+    assert "Back to 3 min" in text(browser.get(WINDOW))
+    browser.post(WINDOW, typed("", reset="1", seen='"P0DT00H01M00S"'))
     assert ParameterOverride.objects.count() == 0
     assert OperatorAction.objects.latest("id").action == "reset_parameter"
 
 
-def test_a_yes_or_no_parameter_is_a_choice(story: Story, desk: Client) -> None:
+def test_a_yes_or_no_parameter_is_a_choice(story: Story, browser: Client) -> None:
     address = f"{PAGE}tickets/reminders/"
-    html = desk.get(address).content.decode()
+    html = browser.get(address).content.decode()
     assert '<option value="true" selected>yes</option>' in html
-    assert desk.post(address, {"value": "false", "seen": "true"}).status_code == 302
+    assert browser.post(address, {"value": "false", "seen": "true"}).status_code == 302
     assert ParameterOverride.objects.get().value is False
-    assert desk.post(address, {"value": "maybe", "seen": "false"}).status_code == 400
+    assert browser.post(address, {"value": "maybe", "seen": "false"}).status_code == 400
 
 
-def test_a_parameter_that_is_not_there_has_no_page(desk: Client) -> None:
+def test_a_parameter_that_is_not_there_has_no_page(browser: Client) -> None:
     for path in ("orders/nonsense/", "nonsense/payment_window/", "stray_payments/payment_window/"):
-        assert desk.get(PAGE + path).status_code == 404
-    assert desk.get(f"{WINDOW}?database=nonsense").status_code == 404
+        assert browser.get(PAGE + path).status_code == 404
+    assert browser.get(f"{WINDOW}?database=nonsense").status_code == 404
 
 
 def test_the_pages_need_no_inline_script_or_style(story: Story, browser_of: Callable[[Any], Client]) -> None:

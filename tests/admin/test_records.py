@@ -19,7 +19,7 @@ from lifecycle.runtime import create, register_guard
 from orders.models import Order, StrayPayment
 from tests.admin.story import Story
 from tests.columns.models import Invoice
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -44,16 +44,16 @@ def page_of(order: Order) -> dict[str, Any]:
 
 
 @pytest.fixture
-def desk(story: Story, browser_of: Callable[[Any], Client]) -> Client:
+def browser(story: Story, browser_of: Callable[[Any], Client]) -> Client:
     return browser_of(story.boss)
 
 
 # Seeing -----------------------------------------------------------------------------------------
 
 
-def test_the_page_says_where_a_record_is_and_how_it_got_there(story: Story, desk: Client) -> None:
+def test_the_page_says_where_a_record_is_and_how_it_got_there(story: Story, browser: Client) -> None:
     order = story.paid()
-    said = text(desk.get(address(order)))
+    said = text(browser.get(address(order)))
     assert "Lifecycle: Order" in said
     assert re.search(r"Paid for \d+(\.\d)? s , since", said)
     assert "nothing: no time limit in Paid" in said
@@ -64,11 +64,11 @@ def test_the_page_says_where_a_record_is_and_how_it_got_there(story: Story, desk
     assert re.search(r"System, from run \d+", said)
     assert "40 s in Awaiting payment" in said
     assert "title Floor" not in said
-    assert "title Walnut desk lamp , amount_cents 16400" in said
-    assert "Owed work 1 run done" in said
+    assert "title Walnut reading lamp , amount_cents 16400" in said
+    assert "Effects 1 run done" in said
 
 
-def test_a_closed_transition_shows_every_reason_and_who_asks_for_it(story: Story, desk: Client) -> None:
+def test_a_closed_transition_shows_every_reason_and_who_asks_for_it(story: Story, browser: Client) -> None:
     """What is not possible now is told with what is missing (kmmbvnr/django-fsm #140)."""
     order = story.paid()
 
@@ -80,10 +80,10 @@ def test_a_closed_transition_shows_every_reason_and_who_asks_for_it(story: Story
 
     removers = [register_guard("orders", "refund_order", ask) for ask in (no_chargeback, day_open)]
     try:
-        said = text(desk.get(address(order)))
+        said = text(browser.get(address(order)))
         assert "Refund order A chargeback is open: case CB-77. Guard no_chargeback" in said
         assert "'refund_order' is refused: day open does not hold. Guard day_open" in said
-        form = desk.get(address(order, "refund_order"))
+        form = browser.get(address(order, "refund_order"))
         assert 'aria-disabled="true"' in form.content.decode()
         assert "A chargeback is open" in text(form)
     finally:
@@ -91,17 +91,17 @@ def test_a_closed_transition_shows_every_reason_and_who_asks_for_it(story: Story
             remove()
 
 
-def test_what_time_will_do_is_told_with_its_moment(story: Story, desk: Client) -> None:
-    said = text(desk.get(address(story.awaiting())))
+def test_what_time_will_do_is_told_with_its_moment(story: Story, browser: Client) -> None:
+    said = text(browser.get(address(story.awaiting())))
     assert re.search(
         r"By itself at \d\d:\d\d:\d\d Expire → Cancelled \(in 2 min 5\d s\), unless it moves on before", said
     )
-    said = text(desk.get(address(story.held())))
+    said = text(browser.get(address(story.held())))
     assert "Expire was due and refused: The accounting day is being closed. Asked again at" in said
 
 
-def test_the_diagram_marks_the_state_the_path_and_what_is_open(story: Story, desk: Client) -> None:
-    html = desk.get(address(story.paid())).content.decode()
+def test_the_diagram_marks_the_state_the_path_and_what_is_open(story: Story, browser: Client) -> None:
+    html = browser.get(address(story.paid())).content.decode()
     picture = re.search(r'<svg [^>]*class="lc-diagram".*?</svg>', html, re.DOTALL)
     assert picture is not None
     assert "is-current" in picture[0]
@@ -112,14 +112,14 @@ def test_the_diagram_marks_the_state_the_path_and_what_is_open(story: Story, des
 
 
 def test_errors_of_runs_are_told_only_to_those_who_see_runs(
-    story: Story, desk: Client, browser_of: Callable[[Any], Client]
+    story: Story, browser: Client, browser_of: Callable[[Any], Client]
 ) -> None:
     order = story.refund_failed()
     run = story.run_of(order, "orders.refund")
     Order.objects.filter(pk=order.pk).update(last_error="")
     link = f"/admin/lifecycle/effectrun/{run.pk}/change/"
     TransitionLog.objects.filter(record_id=str(order.pk)).update(input={})
-    page = desk.get(address(order)).content.decode()
+    page = browser.get(address(order)).content.decode()
     assert "502 Bad gateway" in page
     assert link in page
     clerk = browser_of(story.person("clara", "orders.view_order"))
@@ -128,10 +128,10 @@ def test_errors_of_runs_are_told_only_to_those_who_see_runs(
     assert link not in page
 
 
-def test_the_pages_cost_the_same_queries_however_long_the_story(story: Story, desk: Client) -> None:
+def test_the_pages_cost_the_same_queries_however_long_the_story(story: Story, browser: Client) -> None:
     def cost(url: str) -> int:
         with CaptureQueriesContext(connection) as queries:
-            assert desk.get(url).status_code == 200
+            assert browser.get(url).status_code == 200
         return len(queries)
 
     short, long = story.paid(), story.refund_failed()
@@ -140,7 +140,7 @@ def test_the_pages_cost_the_same_queries_however_long_the_story(story: Story, de
         story.payments.trouble = [Exception("away")] * 3
         story.kit.run_due(retries=True)
         long.refresh_from_db()
-    desk.get(address(short))  # what Django remembers from its first time
+    browser.get(address(short))  # what Django remembers from its first time
     assert TransitionLog.objects.filter(record_id=str(long.pk)).count() > 10
     assert cost(address(long)) == cost(address(short))
     before = cost("/admin/orders/order/")
@@ -149,29 +149,29 @@ def test_the_pages_cost_the_same_queries_however_long_the_story(story: Story, de
     assert cost("/admin/orders/order/") == before
 
 
-def test_the_list_shows_states_and_filters_by_them(story: Story, desk: Client) -> None:
+def test_the_list_shows_states_and_filters_by_them(story: Story, browser: Client) -> None:
     story.paid("Lamp")
     story.draft("Mirror")
-    html = desk.get("/admin/orders/order/").content.decode()
+    html = browser.get("/admin/orders/order/").content.decode()
     assert html.count("lc-badge tone-success") == 1
-    filtered = text(desk.get("/admin/orders/order/?status=paid"))
+    filtered = text(browser.get("/admin/orders/order/?status=paid"))
     assert "Lamp" in filtered
     assert "Mirror" not in filtered
-    assert "2 orders" in text(desk.get("/admin/orders/order/?status=nonsense"))
+    assert "2 orders" in text(browser.get("/admin/orders/order/?status=nonsense"))
 
 
 # Firing -----------------------------------------------------------------------------------------
 
 
-def test_a_transition_is_fired_with_its_input_and_reason_and_logged(story: Story, desk: Client) -> None:
+def test_a_transition_is_fired_with_its_input_and_reason_and_logged(story: Story, browser: Client) -> None:
     order = story.paid()
-    form = desk.get(address(order, "ship"))
+    form = browser.get(address(order, "ship"))
     assert f'name="version" value="{order.lifecycle.version}"' in form.content.decode()
     said = text(form)
     assert "Carrier" in said
     assert "Tracking number" in said
     reason = {"input-lifecycle_reason": "urgent"}
-    response = desk.post(address(order, "ship"), {**page_of(order), **SHIPPING, **reason}, follow=True)
+    response = browser.post(address(order, "ship"), {**page_of(order), **SHIPPING, **reason}, follow=True)
     assert f"Order {order.pk}: Ship. It is now Fulfilled." in text(response)
     order.refresh_from_db()
     assert (order.status, order.carrier, order.tracking_number) == ("fulfilled", "DHL", "00340")
@@ -182,7 +182,7 @@ def test_a_transition_is_fired_with_its_input_and_reason_and_logged(story: Story
     assert log.get_change_message() == "Fired “Ship”: Paid → Fulfilled, version 5."
 
 
-def test_wrong_input_stays_in_the_form_with_what_is_wrong(story: Story, desk: Client) -> None:
+def test_wrong_input_stays_in_the_form_with_what_is_wrong(story: Story, browser: Client) -> None:
     """A transition's form saves nothing by halves and forgets nothing (django-fsm-admin #35)."""
     order = story.paid()
     data = {
@@ -191,7 +191,7 @@ def test_wrong_input_stays_in_the_form_with_what_is_wrong(story: Story, desk: Cl
         "input-tracking_number": "x" * 60,
         "input-lifecycle_reason": "r",
     }
-    response = desk.post(address(order, "ship"), data)
+    response = browser.post(address(order, "ship"), data)
     assert response.status_code == 400
     said = text(response)
     assert "Pigeon is not one of the available choices" in said
@@ -203,24 +203,24 @@ def test_wrong_input_stays_in_the_form_with_what_is_wrong(story: Story, desk: Cl
     assert LogEntry.objects.count() == 0
 
 
-def test_a_page_sent_twice_fires_once(story: Story, desk: Client) -> None:
+def test_a_page_sent_twice_fires_once(story: Story, browser: Client) -> None:
     order = story.paid()
     data = {**page_of(order), **SHIPPING}
-    desk.post(address(order, "ship"), data)
-    response = desk.post(address(order, "ship"), data, follow=True)
+    browser.post(address(order, "ship"), data)
+    response = browser.post(address(order, "ship"), data, follow=True)
     assert "Ship was done already; it is not done twice." in text(response)
     assert TransitionLog.objects.filter(transition="ship").count() == 1
     assert LogEntry.objects.count() == 1
 
 
 def test_who_comes_second_learns_who_was_faster_and_keeps_what_was_typed(
-    story: Story, desk: Client, browser_of: Callable[[Any], Client]
+    story: Story, browser: Client, browser_of: Callable[[Any], Client]
 ) -> None:
     order = story.paid()
     stale = page_of(order)
     chidi = story.person("chidi", "orders.view_order", "orders.refund_order")
     assert browser_of(chidi).post(address(order, "refund_order"), page_of(order)).status_code == 302
-    response = desk.post(address(order, "ship"), {**stale, "key": "other", **SHIPPING})
+    response = browser.post(address(order, "ship"), {**stale, "key": "other", **SHIPPING})
     assert response.status_code == 409
     said = text(response)
     assert "This order was handled by someone else." in said
@@ -231,20 +231,20 @@ def test_who_comes_second_learns_who_was_faster_and_keeps_what_was_typed(
     assert order.status == "refunding"
 
 
-def test_a_page_without_a_version_decides_nothing(story: Story, desk: Client) -> None:
+def test_a_page_without_a_version_decides_nothing(story: Story, browser: Client) -> None:
     order = story.paid()
     for version in ("", "x", "9" * 30):
-        response = desk.post(address(order, "ship"), {"version": version, "key": "k", **SHIPPING})
+        response = browser.post(address(order, "ship"), {"version": version, "key": "k", **SHIPPING})
         assert response.status_code == 400
     order.refresh_from_db()
     assert order.status == "paid"
 
 
-def test_a_guard_that_changed_its_mind_refuses_the_click_with_its_reason(story: Story, desk: Client) -> None:
+def test_a_guard_that_changed_its_mind_refuses_the_click_with_its_reason(story: Story, browser: Client) -> None:
     order = story.paid()
     remove = register_guard("orders", "ship", lambda ctx: "The warehouse is closed.")
     try:
-        response = desk.post(address(order, "ship"), {**page_of(order), **SHIPPING})
+        response = browser.post(address(order, "ship"), {**page_of(order), **SHIPPING})
     finally:
         remove()
     assert response.status_code == 409
@@ -268,15 +268,15 @@ def test_a_permission_taken_away_since_the_page_was_drawn_refuses_the_click(
     assert order.status == "paid"
 
 
-def test_a_hidden_transition_cannot_be_reached_by_its_address(story: Story, desk: Client) -> None:
-    """Every entry goes through one authorised door (django-fsm-2 4.2.4)."""
+def test_a_hidden_transition_cannot_be_reached_by_its_address(story: Story, browser: Client) -> None:
+    """Every entry goes through one authorised entry point (django-fsm-2 4.2.4)."""
     order = story.awaiting()
     for name in ("expire", "payment_succeeded", "nonsense"):
-        assert desk.get(address(order, name)).status_code == 404
-        assert desk.post(address(order, name), page_of(order)).status_code == 404
-    assert desk.get(f"/admin/orders/order/{order.pk}/lifecycle/tickets/solve/").status_code == 404
-    assert desk.get("/admin/orders/order/999999/lifecycle/orders/ship/").status_code == 404
-    assert desk.get("/admin/orders/order/nonsense/lifecycle/orders/ship/").status_code == 404
+        assert browser.get(address(order, name)).status_code == 404
+        assert browser.post(address(order, name), page_of(order)).status_code == 404
+    assert browser.get(f"/admin/orders/order/{order.pk}/lifecycle/tickets/solve/").status_code == 404
+    assert browser.get("/admin/orders/order/999999/lifecycle/orders/ship/").status_code == 404
+    assert browser.get("/admin/orders/order/nonsense/lifecycle/orders/ship/").status_code == 404
     order.refresh_from_db()
     assert order.status == "awaiting_payment"
 
@@ -285,14 +285,14 @@ def test_a_record_outside_ones_rows_is_not_there(
     story: Story, browser_of: Callable[[Any], Client], settings: Any
 ) -> None:
     settings.ROOT_URLCONF = "tests.admin.site"
-    anna = story.person("anna", "desk.view_ticket", "desk.change_ticket")
+    anna = story.person("anna", "support.view_ticket", "support.change_ticket")
     mine = create(Ticket(title="Mine", note="anna"), actor=SYSTEM)
     other = create(Ticket(title="Other", note="bert"), actor=SYSTEM)
     client = browser_of(anna)
     data = {"version": 1, "key": "k", "input-note": "anna"}
-    assert client.post(f"/own/desk/ticket/{other.pk}/lifecycle/tickets/ask/", data).status_code == 404
-    response = client.post(f"/own/desk/ticket/{mine.pk}/lifecycle/tickets/ask/", data)
-    assert (response.status_code, response["Location"]) == (302, f"/own/desk/ticket/{mine.pk}/change/")
+    assert client.post(f"/own/support/ticket/{other.pk}/lifecycle/tickets/ask/", data).status_code == 404
+    response = client.post(f"/own/support/ticket/{mine.pk}/lifecycle/tickets/ask/", data)
+    assert (response.status_code, response["Location"]) == (302, f"/own/support/ticket/{mine.pk}/change/")
     for ticket in (mine, other):
         ticket.refresh_from_db()
     assert (mine.status, other.status) == ("waiting", "open")
@@ -302,11 +302,11 @@ def test_a_move_out_of_ones_rows_leads_back_to_the_list(
     story: Story, browser_of: Callable[[Any], Client], settings: Any
 ) -> None:
     settings.ROOT_URLCONF = "tests.admin.site"
-    anna = story.person("anna", "desk.view_ticket", "desk.change_ticket")
+    anna = story.person("anna", "support.view_ticket", "support.change_ticket")
     mine = create(Ticket(title="Mine", note="anna"), actor=SYSTEM)
     data = {"version": 1, "key": "k", "input-note": "bert takes it"}
-    response = browser_of(anna).post(f"/own/desk/ticket/{mine.pk}/lifecycle/tickets/ask/", data)
-    assert response["Location"] == "/own/desk/ticket/"
+    response = browser_of(anna).post(f"/own/support/ticket/{mine.pk}/lifecycle/tickets/ask/", data)
+    assert response["Location"] == "/own/support/ticket/"
 
 
 # Adding and saving ------------------------------------------------------------------------------
@@ -315,8 +315,8 @@ NEW = {"customer": "Ada", "title": "Cups", "amount_cents": 4800, "currency": "EU
 NEW |= {"fail_checkouts": 0, "fail_refunds": 0}
 
 
-def test_a_record_is_added_through_the_runtime(story: Story, desk: Client) -> None:
-    assert desk.post("/admin/orders/order/add/", NEW).status_code == 302
+def test_a_record_is_added_through_the_runtime(story: Story, browser: Client) -> None:
+    assert browser.post("/admin/orders/order/add/", NEW).status_code == 302
     order = Order.objects.get()
     assert (order.status, order.lifecycle_version) == ("draft", 1)
     entry = TransitionLog.objects.get()
@@ -324,8 +324,10 @@ def test_a_record_is_added_through_the_runtime(story: Story, desk: Client) -> No
     assert LogEntry.objects.get().action_flag == ADDITION
 
 
-def test_bad_input_for_a_new_record_becomes_errors_of_the_form(story: Story, desk: Client) -> None:
-    response = desk.post("/admin/orders/order/add/", {**NEW, "amount_cents": 0, "currency": "euro", "status": "paid"})
+def test_bad_input_for_a_new_record_becomes_errors_of_the_form(story: Story, browser: Client) -> None:
+    response = browser.post(
+        "/admin/orders/order/add/", {**NEW, "amount_cents": 0, "currency": "euro", "status": "paid"}
+    )
     assert response.status_code == 200
     said = text(response)
     assert "greater than or equal to 1" in said
@@ -334,7 +336,7 @@ def test_bad_input_for_a_new_record_becomes_errors_of_the_form(story: Story, des
 
 
 def test_what_only_the_runtime_refuses_becomes_an_error_of_the_form_and_nothing_is_written(
-    story: Story, desk: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+    story: Story, browser: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.ROOT_URLCONF = "tests.admin.site"
 
@@ -349,30 +351,30 @@ def test_what_only_the_runtime_refuses_becomes_an_error_of_the_form_and_nothing_
 
     monkeypatch.setattr(Ticket, "clean", clean)
     data = {"title": "Known only when it is created", "priority": 1, "log": "[]"}
-    response = desk.post("/own/desk/ticket/add/", data)
+    response = browser.post("/own/support/ticket/add/", data)
     assert response.status_code == 200
     assert "Not this one." in text(response)
     assert "Known only when it is created" in response.content.decode()
     assert Ticket.objects.count() == TransitionLog.objects.count() == 0
 
 
-def test_columns_of_the_lifecycle_cannot_be_typed_in(story: Story, desk: Client) -> None:
+def test_columns_of_the_lifecycle_cannot_be_typed_in(story: Story, browser: Client) -> None:
     order = story.paid()
     data = {**NEW, "customer": "Grace", "status": "draft", "lifecycle_version": 99, "payment_ref": "forged"}
-    assert desk.post(address(order), data).status_code == 302
+    assert browser.post(address(order), data).status_code == 302
     order.refresh_from_db()
     assert (order.customer, order.status, order.lifecycle_version) == ("Grace", "paid", 4)
     assert order.payment_ref == f"pay_{order.pk}"
     assert order.amount_cents == 16400
 
 
-def test_saving_a_page_that_is_out_of_date_saves_nothing(story: Story, desk: Client) -> None:
+def test_saving_a_page_that_is_out_of_date_saves_nothing(story: Story, browser: Client) -> None:
     order = story.paid()
-    html = desk.get(address(order)).content.decode()
+    html = browser.get(address(order)).content.decode()
     assert 'name="lifecycle_version_orders" value="4"' in html
     order.lifecycle.fire("refund_order", actor=story.boss)
     data = {**NEW, "customer": "Grace", "lifecycle_version_orders": "4"}
-    response = desk.post(address(order), data)
+    response = browser.post(address(order), data)
     assert response.status_code == 200
     assert "was handled by someone else since the page was drawn: it is at version 5, you saw version 4" in text(
         response
@@ -380,7 +382,7 @@ def test_saving_a_page_that_is_out_of_date_saves_nothing(story: Story, desk: Cli
     order.refresh_from_db()
     assert order.customer == "Omar Haddad"
     assert 'value="Grace"' in response.content.decode()
-    assert desk.post(address(order), {**data, "lifecycle_version_orders": "5"}).status_code == 302
+    assert browser.post(address(order), {**data, "lifecycle_version_orders": "5"}).status_code == 302
 
 
 # Many -------------------------------------------------------------------------------------------
@@ -395,9 +397,9 @@ def confirmed(*orders: Any, name: str = "ship", **data: Any) -> dict[str, Any]:
     return {"lifecycle_confirmed": f"orders:{name}", "key": "once", "row": keys, **data}
 
 
-def test_an_action_asks_first_and_says_what_each_row_would_answer(story: Story, desk: Client) -> None:
+def test_an_action_asks_first_and_says_what_each_row_would_answer(story: Story, browser: Client) -> None:
     paid, draft = story.paid(), story.draft()
-    response = desk.post("/admin/orders/order/", chosen(paid, draft))
+    response = browser.post("/admin/orders/order/", chosen(paid, draft))
     assert response.status_code == 200
     said = text(response)
     assert "Ship: for 2 rows" in said
@@ -406,10 +408,10 @@ def test_an_action_asks_first_and_says_what_each_row_would_answer(story: Story, 
     assert TransitionLog.objects.filter(transition="ship").count() == 0
 
 
-def test_an_action_over_mixed_rows_reports_each_of_them(story: Story, desk: Client) -> None:
+def test_an_action_over_mixed_rows_reports_each_of_them(story: Story, browser: Client) -> None:
     """Rows that cannot are told one by one, and do not stop the others (django-fsm-admin #36, #51)."""
     first, second, draft = story.paid(), story.paid(), story.draft()
-    response = desk.post("/admin/orders/order/", confirmed(first, second, draft, 999999, "x", **SHIPPING))
+    response = browser.post("/admin/orders/order/", confirmed(first, second, draft, 999999, "x", **SHIPPING))
     said = text(response)
     assert "2 done 3 refused" in said
     assert f"Order {first.pk} Done is now Fulfilled" in said
@@ -421,19 +423,19 @@ def test_an_action_over_mixed_rows_reports_each_of_them(story: Story, desk: Clie
     assert list(Order.objects.filter(status="fulfilled").values_list("carrier", flat=True)) == ["DHL", "DHL"]
 
 
-def test_a_confirmation_sent_twice_does_nothing_twice(story: Story, desk: Client) -> None:
+def test_a_confirmation_sent_twice_does_nothing_twice(story: Story, browser: Client) -> None:
     order = story.paid()
-    desk.post("/admin/orders/order/", confirmed(order, **SHIPPING))
-    response = desk.post("/admin/orders/order/", confirmed(order, **SHIPPING))
+    browser.post("/admin/orders/order/", confirmed(order, **SHIPPING))
+    response = browser.post("/admin/orders/order/", confirmed(order, **SHIPPING))
     assert "was done already; it is Fulfilled" in text(response)
     assert TransitionLog.objects.filter(transition="ship").count() == 1
     assert LogEntry.objects.count() == 1
 
 
-def test_wrong_input_for_many_stays_in_the_form(story: Story, desk: Client) -> None:
+def test_wrong_input_for_many_stays_in_the_form(story: Story, browser: Client) -> None:
     first, second = story.paid(), story.paid()
     data = confirmed(first, second, **{"input-carrier": "Pigeon", "input-tracking_number": "1"})
-    response = desk.post("/admin/orders/order/", data)
+    response = browser.post("/admin/orders/order/", data)
     assert response.status_code == 400
     assert "Pigeon is not one of the available choices" in text(response)
     assert f'name="row" value="{second.pk}"' in response.content.decode()
@@ -444,14 +446,14 @@ def test_rows_outside_ones_queryset_are_reported_and_left_alone(
     story: Story, browser_of: Callable[[Any], Client], settings: Any
 ) -> None:
     settings.ROOT_URLCONF = "tests.admin.site"
-    anna = story.person("anna", "desk.view_ticket", "desk.change_ticket")
+    anna = story.person("anna", "support.view_ticket", "support.change_ticket")
     mine = create(Ticket(title="Mine", note="anna"), actor=SYSTEM)
     other = create(Ticket(title="Secret", note="bert"), actor=SYSTEM)
     client = browser_of(anna)
-    asked = client.post("/own/desk/ticket/", chosen(mine, other, action="lifecycle:tickets:triage"))
+    asked = client.post("/own/support/ticket/", chosen(mine, other, action="lifecycle:tickets:triage"))
     assert "It is not among the tickets you see." in text(asked)
     data = {"lifecycle_confirmed": "tickets:triage", "key": "k", "row": [mine.pk, other.pk]}
-    response = client.post("/own/desk/ticket/", data)
+    response = client.post("/own/support/ticket/", data)
     said = text(response)
     assert "1 done 1 refused" in said
     assert "It is not among the tickets you see." in said
@@ -460,21 +462,21 @@ def test_rows_outside_ones_queryset_are_reported_and_left_alone(
     assert other.status == "open"
 
 
-def test_an_action_nobody_declared_is_not_there(story: Story, desk: Client) -> None:
+def test_an_action_nobody_declared_is_not_there(story: Story, browser: Client) -> None:
     order = story.awaiting()
     for name in ("expire", "nonsense"):
-        assert desk.post("/admin/orders/order/", confirmed(order, name=name)).status_code == 404
+        assert browser.post("/admin/orders/order/", confirmed(order, name=name)).status_code == 404
     order.refresh_from_db()
     assert order.status == "awaiting_payment"
 
 
 def test_too_many_rows_at_once_are_refused_before_anything_happens(
-    story: Story, desk: Client, monkeypatch: pytest.MonkeyPatch
+    story: Story, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lifecycle.admin import bulk
 
     monkeypatch.setattr(bulk, "MOST_ROWS", 1)
-    response = desk.post("/admin/orders/order/", chosen(story.draft(), story.draft()), follow=True)
+    response = browser.post("/admin/orders/order/", chosen(story.draft(), story.draft()), follow=True)
     assert "Nothing was done. Choose at most 1 rows at once." in text(response)
 
 
@@ -482,68 +484,68 @@ def test_too_many_rows_at_once_are_refused_before_anything_happens(
 
 
 def test_a_model_with_two_lifecycles_has_two_panels_two_badges_and_the_actions_of_both(
-    story: Story, desk: Client, settings: Any
+    story: Story, browser: Client, settings: Any
 ) -> None:
     settings.ROOT_URLCONF = "tests.admin.site"
     from lifecycle import registry
 
     invoice = create(Invoice(note="twice"), actor=SYSTEM, lifecycle=registry.get("columns_invoices"))
-    page = desk.get(f"/own/columns/invoice/{invoice.pk}/change/")
+    page = browser.get(f"/own/columns/invoice/{invoice.pk}/change/")
     said = text(page)
     assert "Lifecycle: Invoice · columns_invoices" in said
     assert "Lifecycle: Invoice · columns_payments" in said
     assert "No history: it was there before its lifecycle." not in said
-    html = desk.get("/own/columns/invoice/").content.decode()
+    html = browser.get("/own/columns/invoice/").content.decode()
     assert html.count('<span class="lc-badge') == 2
     assert "lifecycle:columns_payments:settle" in html
-    response = desk.post(
+    response = browser.post(
         f"/own/columns/invoice/{invoice.pk}/lifecycle/columns_payments/settle/", {"version": 1, "key": "k"}, follow=True
     )
     assert "It is now Settled." in text(response)
 
 
-def test_accepted_columns_are_asked_for_with_their_own_fields(story: Story, desk: Client, settings: Any) -> None:
+def test_accepted_columns_are_asked_for_with_their_own_fields(story: Story, browser: Client, settings: Any) -> None:
     settings.ROOT_URLCONF = "tests.admin.site"
     ticket = create(Ticket(title="Printer", note="was here", priority=3), actor=SYSTEM)
-    html = desk.get(f"/own/desk/ticket/{ticket.pk}/lifecycle/tickets/ask/").content.decode()
+    html = browser.get(f"/own/support/ticket/{ticket.pk}/lifecycle/tickets/ask/").content.decode()
     assert 'name="input-note"' in html
     assert 'value="was here"' in html
-    base = f"/own/desk/ticket/{ticket.pk}/lifecycle/tickets"
-    desk.post(f"{base}/ask/", {"version": 1, "key": "k", "input-note": ""})
+    base = f"/own/support/ticket/{ticket.pk}/lifecycle/tickets"
+    browser.post(f"{base}/ask/", {"version": 1, "key": "k", "input-note": ""})
     ticket.refresh_from_db()
     assert (ticket.status, ticket.note) == ("waiting", "")
-    solve = desk.get(f"{base}/solve/").content.decode()
+    solve = browser.get(f"{base}/solve/").content.decode()
     assert 'name="input-answer"' in solve
     assert 'name="input-priority"' in solve
 
 
-def test_a_key_of_any_kind_finds_its_pages(story: Story, desk: Client, settings: Any) -> None:
+def test_a_key_of_any_kind_finds_its_pages(story: Story, browser: Client, settings: Any) -> None:
     settings.ROOT_URLCONF = "tests.admin.site"
     parcel = create(Parcel(), actor=SYSTEM)
-    response = desk.post(
-        f"/own/desk/parcel/{parcel.pk}/lifecycle/parcels/send/", {"version": 1, "key": "k"}, follow=True
+    response = browser.post(
+        f"/own/support/parcel/{parcel.pk}/lifecycle/parcels/send/", {"version": 1, "key": "k"}, follow=True
     )
     assert "It is now Labelling." in text(response)
     run = EffectRun.objects.get()
     assert (
-        f"/own/desk/parcel/{parcel.pk}/change/"
-        in desk.get(f"/own/lifecycle/effectrun/{run.pk}/change/").content.decode()
+        f"/own/support/parcel/{parcel.pk}/change/"
+        in browser.get(f"/own/lifecycle/effectrun/{run.pk}/change/").content.decode()
     )
 
 
-def test_the_library_s_pages_stand_on_a_site_of_one_s_own(story: Story, desk: Client, settings: Any) -> None:
+def test_the_library_s_pages_stand_on_a_site_of_one_s_own(story: Story, browser: Client, settings: Any) -> None:
     settings.ROOT_URLCONF = "tests.admin.site"
     story.held()
     run = EffectRun.objects.latest("id")
     pages = ["lifecyclespage/", "effectrun/", f"effectrun/{run.pk}/change/", "transitionlog/", "triggerhold/"]
     for page in pages:
-        html = desk.get(f"/own/lifecycle/{page}").content.decode()
+        html = browser.get(f"/own/lifecycle/{page}").content.decode()
         assert 'href="/own/' in html
         assert 'href="/admin/' not in html, page
 
 
 def test_a_stray_payment_is_looked_at_and_moved_only_by_its_own_transition(
-    story: Story, desk: Client, payments: Any
+    story: Story, browser: Client, payments: Any
 ) -> None:
     order = story.paid()
     stray = create(
@@ -552,10 +554,10 @@ def test_a_stray_payment_is_looked_at_and_moved_only_by_its_own_transition(
     payments.trouble = [Exception("away")] * 3
     story.kit.run_due(retries=True)
     page = f"/admin/orders/straypayment/{stray.pk}"
-    assert "Retry refund" in text(desk.get(f"{page}/change/"))
+    assert "Retry refund" in text(browser.get(f"{page}/change/"))
     stray.refresh_from_db()
     data = {"version": stray.lifecycle.version, "key": "k"}
-    assert desk.post(f"{page}/lifecycle/stray_payments/retry_refund/", data).status_code == 302
+    assert browser.post(f"{page}/lifecycle/stray_payments/retry_refund/", data).status_code == 302
     story.kit.run_due()
     stray.refresh_from_db()
     assert stray.status == "refunded"

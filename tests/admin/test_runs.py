@@ -27,7 +27,7 @@ LIST = "/admin/lifecycle/effectrun/"
 
 
 @pytest.fixture
-def desk(story: Story, browser_of: Callable[[Any], Client]) -> Client:
+def browser(story: Story, browser_of: Callable[[Any], Client]) -> Client:
     return browser_of(story.operator())
 
 
@@ -35,10 +35,10 @@ def address(run: EffectRun) -> str:
     return f"{LIST}{run.pk}/change/"
 
 
-def deed(run: EffectRun, name: str, **data: Any) -> dict[str, Any]:
+def operator_action(run: EffectRun, name: str, **data: Any) -> dict[str, Any]:
     """The form of a page drawn now."""
     run.refresh_from_db()
-    return {"deed": name, "seen": stamp(run), "reason": "", **data}
+    return {"operator_action": name, "seen": stamp(run), "reason": "", **data}
 
 
 def numbers(response: Any) -> list[int]:
@@ -58,7 +58,7 @@ def leased(run: EffectRun, minutes: float = 5) -> EffectRun:
 # The list ---------------------------------------------------------------------------------------
 
 
-def test_what_needs_a_person_is_counted_above_the_list_and_comes_first(story: Story, desk: Client) -> None:
+def test_what_needs_a_person_is_counted_above_the_list_and_comes_first(story: Story, browser: Client) -> None:
     well = story.paid()
     failed = story.run_of(story.refund_declined(), "orders.refund")
     waiting = story.run_of(story.follow_up_refused(), "orders.refund")
@@ -67,7 +67,7 @@ def test_what_needs_a_person_is_counted_above_the_list_and_comes_first(story: St
     EffectRun.objects.filter(pk=waiting.pk).update(follow_up="pending", follow_up_tries=3)
     dead = story.run_of(story.queued(), "orders.create_checkout")
     EffectRun.objects.filter(pk=dead.pk).update(status="dead", crashes=3, error_code="worker_lost", outcome="dead")
-    response = desk.get(LIST)
+    response = browser.get(LIST)
     html = response.content.decode()
     said = text(response)
     assert "4 need a person: 1 follow-up abandoned 1 dead 1 failed 1 follow-up waiting" in said
@@ -75,7 +75,7 @@ def test_what_needs_a_person_is_counted_above_the_list_and_comes_first(story: St
         assert f'href="?{query}"' in html
     assert numbers(response)[:4] == [abandoned.pk, waiting.pk, dead.pk, failed.pk]
     assert story.run_of(well, "orders.create_checkout").pk in numbers(response)[4:]
-    assert numbers(desk.get(f"{LIST}?status=attention")) == [abandoned.pk, waiting.pk, dead.pk, failed.pk]
+    assert numbers(browser.get(f"{LIST}?status=attention")) == [abandoned.pk, waiting.pk, dead.pk, failed.pk]
     assert "worker_lost 3 starts never reported back." in said
     assert "card_closed The card was closed The record was told: Refund failed." in said
     assert "Refunded is refused: The accounting day is being closed." in said
@@ -83,48 +83,48 @@ def test_what_needs_a_person_is_counted_above_the_list_and_comes_first(story: St
     assert re.search(r"Tried 3 of 10 times, next at ", said)
 
 
-def test_an_empty_list_says_that_nothing_needs_a_person(story: Story, desk: Client) -> None:
-    assert "Nothing needs a person." in text(desk.get(LIST))
+def test_an_empty_list_says_that_nothing_needs_a_person(story: Story, browser: Client) -> None:
+    assert "Nothing needs a person." in text(browser.get(LIST))
 
 
-def test_runs_are_found_by_record_number_and_error_code(story: Story, desk: Client) -> None:
+def test_runs_are_found_by_record_number_and_error_code(story: Story, browser: Client) -> None:
     first, second = story.refund_declined(), story.paid()
     refund = story.run_of(first, "orders.refund")
-    assert set(numbers(desk.get(f"{LIST}?q={second.pk}"))) >= {story.run_of(second, "orders.create_checkout").pk}
-    assert numbers(desk.get(f"{LIST}?q=%23{refund.pk}")) == [refund.pk]
-    assert numbers(desk.get(f"{LIST}?q=CARD_closed")) == [refund.pk]
-    assert numbers(desk.get(f"{LIST}?q=nothing")) == []
-    assert desk.get(f"{LIST}?q=%00").status_code == 200
-    assert desk.get(f"{LIST}?q={'9' * 40}").status_code == 200
+    assert set(numbers(browser.get(f"{LIST}?q={second.pk}"))) >= {story.run_of(second, "orders.create_checkout").pk}
+    assert numbers(browser.get(f"{LIST}?q=%23{refund.pk}")) == [refund.pk]
+    assert numbers(browser.get(f"{LIST}?q=CARD_closed")) == [refund.pk]
+    assert numbers(browser.get(f"{LIST}?q=nothing")) == []
+    assert browser.get(f"{LIST}?q=%00").status_code == 200
+    assert browser.get(f"{LIST}?q={'9' * 40}").status_code == 200
 
 
-def test_runs_are_filtered_by_lifecycle_effect_status_follow_up_and_age(story: Story, desk: Client) -> None:
+def test_runs_are_filtered_by_lifecycle_effect_status_follow_up_and_age(story: Story, browser: Client) -> None:
     order = story.refund_declined()
     refund, checkout = story.run_of(order, "orders.refund"), story.run_of(order, "orders.create_checkout")
     unknown = story.run_of(story.queued(), "orders.create_checkout")
     EffectRun.objects.filter(pk=unknown.pk).update(effect="orders.gone")
     EffectRun.objects.filter(pk=refund.pk).update(created_at=clock.now() - dt.timedelta(days=2))
-    assert numbers(desk.get(f"{LIST}?status=failed")) == [refund.pk]
-    assert numbers(desk.get(f"{LIST}?effect=orders.create_checkout")) == [checkout.pk]
-    assert numbers(desk.get(f"{LIST}?effect=-")) == [unknown.pk]
-    assert numbers(desk.get(f"{LIST}?lifecycle=tickets")) == []
-    assert len(numbers(desk.get(f"{LIST}?lifecycle=orders"))) == 3
-    assert numbers(desk.get(f"{LIST}?follow_up=none")) == [unknown.pk]
-    assert numbers(desk.get(f"{LIST}?age=day")) == [refund.pk]
-    assert len(numbers(desk.get(f"{LIST}?status=nonsense&age=nonsense"))) == 3
+    assert numbers(browser.get(f"{LIST}?status=failed")) == [refund.pk]
+    assert numbers(browser.get(f"{LIST}?effect=orders.create_checkout")) == [checkout.pk]
+    assert numbers(browser.get(f"{LIST}?effect=-")) == [unknown.pk]
+    assert numbers(browser.get(f"{LIST}?lifecycle=tickets")) == []
+    assert len(numbers(browser.get(f"{LIST}?lifecycle=orders"))) == 3
+    assert numbers(browser.get(f"{LIST}?follow_up=none")) == [unknown.pk]
+    assert numbers(browser.get(f"{LIST}?age=day")) == [refund.pk]
+    assert len(numbers(browser.get(f"{LIST}?status=nonsense&age=nonsense"))) == 3
     EffectRun.objects.filter(pk=unknown.pk).update(lifecycle="gone")
-    assert numbers(desk.get(f"{LIST}?lifecycle=-")) == [unknown.pk]
-    assert desk.get(address(unknown)).status_code == 200
+    assert numbers(browser.get(f"{LIST}?lifecycle=-")) == [unknown.pk]
+    assert browser.get(address(unknown)).status_code == 200
 
 
-def test_the_list_costs_the_same_queries_however_many_rows(story: Story, desk: Client) -> None:
+def test_the_list_costs_the_same_queries_however_many_rows(story: Story, browser: Client) -> None:
     def cost() -> int:
         with CaptureQueriesContext(connection) as queries:
-            assert desk.get(LIST).status_code == 200
+            assert browser.get(LIST).status_code == 200
         return len(queries)
 
     story.refund_failed()
-    desk.get(LIST)
+    browser.get(LIST)
     before = cost()
     for _ in range(4):
         story.refund_declined()
@@ -145,12 +145,12 @@ def test_a_record_is_named_only_for_those_who_may_see_it(
 # One run ----------------------------------------------------------------------------------------
 
 
-def test_a_failed_run_tells_each_attempt_with_its_traceback_and_who_owed_it(story: Story, desk: Client) -> None:
+def test_a_failed_run_tells_each_attempt_with_its_traceback_and_who_enqueued_it(story: Story, browser: Client) -> None:
     order = story.refunding()
     story.payments.trouble = [RuntimeError("502 Bad gateway")] * 3
     story.kit.run_due(retries=True)
     run = story.run_of(order, "orders.refund")
-    response = desk.get(address(run))
+    response = browser.get(address(run))
     said = text(response)
     assert "“orders.refund” has failed for good. RuntimeError: 502 Bad gateway" in said
     assert "Attempts: 3 of 3" in said
@@ -163,9 +163,9 @@ def test_a_failed_run_tells_each_attempt_with_its_traceback_and_who_owed_it(stor
     assert "Nobody has touched this run." in said
 
 
-def test_a_run_whose_outcome_led_somewhere_says_so_before_the_click(story: Story, desk: Client) -> None:
+def test_a_run_whose_outcome_led_somewhere_says_so_before_the_click(story: Story, browser: Client) -> None:
     run = story.run_of(story.refund_declined(), "orders.refund")
-    said = text(desk.get(address(run)))
+    said = text(browser.get(address(run)))
     assert "Its outcome has already moved the record; needs force and a reason" in said
     assert "The stay it belongs to is over: whatever comes out, the record is not told." in said
     assert "To have it done and told, fire “Retry refund” on the record instead." in said
@@ -173,20 +173,22 @@ def test_a_run_whose_outcome_led_somewhere_says_so_before_the_click(story: Story
     assert "Not possible: it is finished" in said
 
 
-def test_a_settled_run_is_run_again_only_by_force_with_a_reason(story: Story, desk: Client) -> None:
+def test_a_settled_run_is_run_again_only_by_force_with_a_reason(story: Story, browser: Client) -> None:
     run = story.run_of(story.refund_declined(), "orders.refund")
-    response = desk.post(address(run), deed(run, "retry", reason="card is open again"))
+    response = browser.post(address(run), operator_action(run, "retry", reason="card is open again"))
     assert response.status_code == 409
     assert "Nothing was done." in text(response)
     assert "To run the effect again all the same: force, with a reason." in text(response)
     assert "card is open again" in response.content.decode()
-    response = desk.post(address(run), deed(run, "retry", force="1"))
+    response = browser.post(address(run), operator_action(run, "retry", force="1"))
     assert response.status_code == 400
     assert "force needs a reason" in text(response)
     run.refresh_from_db()
     assert run.status == "failed"
     assert OperatorAction.objects.count() == LogEntry.objects.count() == 0
-    response = desk.post(address(run), deed(run, "retry", force="1", reason="card is open again"), follow=True)
+    response = browser.post(
+        address(run), operator_action(run, "retry", force="1", reason="card is open again"), follow=True
+    )
     assert f"Run {run.pk} is queued again." in text(response)
     run.refresh_from_db()
     assert run.status == "queued"
@@ -200,10 +202,10 @@ def test_a_settled_run_is_run_again_only_by_force_with_a_reason(story: Story, de
     assert "“card is open again”" in text(response)
 
 
-def test_a_blocked_follow_up_is_continued_once_its_reason_is_gone(story: Story, desk: Client) -> None:
+def test_a_blocked_follow_up_is_continued_once_its_reason_is_gone(story: Story, browser: Client) -> None:
     order = story.follow_up_refused()
     run = story.run_of(order, "orders.refund")
-    said = text(desk.get(address(run)))
+    said = text(browser.get(address(run)))
     assert f"“orders.refund” is done. Order {order.pk} does not know it yet." in said
     assert "was refused 1 time: The accounting day is being closed." in said
     assert "It is tried again by itself at" in said
@@ -211,74 +213,74 @@ def test_a_blocked_follow_up_is_continued_once_its_reason_is_gone(story: Story, 
     assert "Not possible: the effect has succeeded" in said
     assert "What failed is the follow-up: use Continue." in said
     assert '"refund_ref"' in said
-    response = desk.post(address(run), deed(run, "continue", reason="try"))
+    response = browser.post(address(run), operator_action(run, "continue", reason="try"))
     assert response.status_code == 409
     assert "The follow-up was refused. The accounting day is being closed. Guard day_open" in text(response)
     assert OperatorAction.objects.get().action == "continue"
     story.open_the_day()
-    response = desk.post(address(run), deed(run, "continue", reason="day is open"), follow=True)
+    response = browser.post(address(run), operator_action(run, "continue", reason="day is open"), follow=True)
     assert f"Run {run.pk}: “Refunded” was fired." in text(response)
     order.refresh_from_db()
     assert order.status == "refunded"
     assert OperatorAction.objects.count() == 2
 
 
-def test_an_abandoned_follow_up_waits_for_a_person(story: Story, desk: Client) -> None:
+def test_an_abandoned_follow_up_waits_for_a_person(story: Story, browser: Client) -> None:
     run = story.run_of(story.follow_up_refused(times=10), "orders.refund")
-    said = text(desk.get(address(run)))
+    said = text(browser.get(address(run)))
     assert "It is not tried again by itself: continue it once the reason is gone." in said
     assert "none by itself; it is kept until a person continues it" in said
 
 
-def test_a_queued_run_is_cancelled_and_says_what_that_leaves_behind(story: Story, desk: Client) -> None:
+def test_a_queued_run_is_cancelled_and_says_what_that_leaves_behind(story: Story, browser: Client) -> None:
     order = story.queued()
     run = story.run_of(order, "orders.create_checkout")
-    said = text(desk.get(address(run)))
+    said = text(browser.get(address(run)))
     assert "Ends it without an outcome Nothing follows a cancelled run. The record stays in Creating checkout." in said
     assert "No person can move it from there; only system code could." in said
     assert "Not possible: it is queued already" in said
-    response = desk.post(address(run), deed(run, "cancel", reason="typed twice"), follow=True)
+    response = browser.post(address(run), operator_action(run, "cancel", reason="typed twice"), follow=True)
     assert f"Run {run.pk} is cancelled." in text(response)
     run.refresh_from_db()
     assert run.status == "cancelled"
-    assert "Cancelled by olga: “typed twice”" in text(desk.get(LIST))
+    assert "Cancelled by olga: “typed twice”" in text(browser.get(LIST))
 
 
-def test_a_leased_run_is_not_touched_without_saying_so(story: Story, desk: Client) -> None:
+def test_a_leased_run_is_not_touched_without_saying_so(story: Story, browser: Client) -> None:
     run = leased(story.run_of(story.queued(), "orders.create_checkout"))
-    said = text(desk.get(address(run)))
+    said = text(browser.get(address(run)))
     assert "Leased by worker-2 until" in said
     assert said.count("Takes it from its worker; needs force and a reason") == 2
     assert "Its outcome is then discarded, but what the effect did outside stays done." in said
-    response = desk.post(address(run), deed(run, "cancel", reason="hangs"))
+    response = browser.post(address(run), operator_action(run, "cancel", reason="hangs"))
     assert response.status_code == 409
     assert "is being worked on by worker-2" in text(response)
     run.refresh_from_db()
     assert run.status == "running"
-    assert desk.post(address(run), deed(run, "cancel", reason="hangs", force="1")).status_code == 302
+    assert browser.post(address(run), operator_action(run, "cancel", reason="hangs", force="1")).status_code == 302
     run.refresh_from_db()
     assert run.status == "cancelled"
 
 
-def test_a_run_of_unknown_code_is_told_and_can_only_be_cancelled(story: Story, desk: Client) -> None:
+def test_a_run_of_unknown_code_is_told_and_can_only_be_cancelled(story: Story, browser: Client) -> None:
     run = story.run_of(story.queued(), "orders.create_checkout")
     EffectRun.objects.filter(pk=run.pk).update(effect="orders.gone")
-    said = text(desk.get(address(run)))
+    said = text(browser.get(address(run)))
     assert "This process has no code for “orders.gone”." in said
     assert said.count("Not possible: the effect is unknown here") == 1
     EffectRun.objects.filter(pk=run.pk).update(follow_up="pending", status="succeeded", outcome="succeeded")
-    assert text(desk.get(address(run))).count("Not possible: the effect is unknown here") == 2
-    response = desk.post(address(run), deed(run, "continue"))
+    assert text(browser.get(address(run))).count("Not possible: the effect is unknown here") == 2
+    response = browser.post(address(run), operator_action(run, "continue"))
     assert response.status_code == 409
     assert "This process knows no effect 'orders.gone'" in text(response)
 
 
-def test_a_run_that_changed_since_the_page_was_drawn_is_left_alone(story: Story, desk: Client) -> None:
+def test_a_run_that_changed_since_the_page_was_drawn_is_left_alone(story: Story, browser: Client) -> None:
     order = story.queued()
     run = story.run_of(order, "orders.create_checkout")
-    stale = deed(run, "cancel", reason="typed twice")
+    stale = operator_action(run, "cancel", reason="typed twice")
     story.kit.run_due()
-    response = desk.post(address(run), stale)
+    response = browser.post(address(run), stale)
     assert response.status_code == 409
     assert "This run changed since the page was drawn. Nothing was done; this is how it is now." in text(response)
     assert "typed twice" in response.content.decode()
@@ -287,23 +289,23 @@ def test_a_run_that_changed_since_the_page_was_drawn_is_left_alone(story: Story,
     assert OperatorAction.objects.count() == 0
 
 
-def test_a_reason_that_is_too_long_changes_nothing(story: Story, desk: Client) -> None:
+def test_a_reason_that_is_too_long_changes_nothing(story: Story, browser: Client) -> None:
     run = story.run_of(story.queued(), "orders.create_checkout")
-    response = desk.post(address(run), deed(run, "cancel", reason="x" * 501))
+    response = browser.post(address(run), operator_action(run, "cancel", reason="x" * 501))
     assert response.status_code == 400
     assert "501 characters, at most 500 are kept" in text(response)
     run.refresh_from_db()
     assert run.status == "queued"
 
 
-def test_a_run_that_is_gone_leads_back_to_the_list(story: Story, desk: Client) -> None:
-    response = desk.get(f"{LIST}999999/change/", follow=True)
+def test_a_run_that_is_gone_leads_back_to_the_list(story: Story, browser: Client) -> None:
+    response = browser.get(f"{LIST}999999/change/", follow=True)
     assert response.redirect_chain == [(LIST, 302)]
     assert "“999999” is not there; it may have been pruned." in text(response)
-    assert desk.get(f"{LIST}nonsense/change/").status_code == 302
+    assert browser.get(f"{LIST}nonsense/change/").status_code == 302
 
 
-def test_results_and_errors_are_shown_as_text_whatever_is_in_them(story: Story, desk: Client) -> None:
+def test_results_and_errors_are_shown_as_text_whatever_is_in_them(story: Story, browser: Client) -> None:
     run = story.run_of(story.refund_failed(), "orders.refund")
     EffectRun.objects.filter(pk=run.pk).update(
         error="<script>alert(1)</script>",
@@ -311,11 +313,11 @@ def test_results_and_errors_are_shown_as_text_whatever_is_in_them(story: Story, 
         checkpoint={"page": 3},
         result=["<i>"],
     )
-    html = desk.get(address(run)).content.decode()
+    html = browser.get(address(run)).content.decode()
     assert "<script>alert" not in html
     assert "</pre><script>" not in html
     assert "&lt;b&gt;" in html
-    assert "<script>alert" not in desk.get(LIST).content.decode()
+    assert "<script>alert" not in browser.get(LIST).content.decode()
 
 
 # Many -------------------------------------------------------------------------------------------
@@ -325,13 +327,15 @@ def chosen(action: str, *runs: Any, **data: Any) -> dict[str, Any]:
     return {"action": action, "_selected_action": [getattr(one, "pk", one) for one in runs], "index": 0, **data}
 
 
-def test_many_runs_are_decided_one_by_one_and_each_is_reported(story: Story, desk: Client) -> None:
+def test_many_runs_are_decided_one_by_one_and_each_is_reported(story: Story, browser: Client) -> None:
     dead = story.run_of(story.queued(), "orders.create_checkout")
     EffectRun.objects.filter(pk=dead.pk).update(status="dead", crashes=3, error_code="worker_lost")
     succeeded = story.run_of(story.paid(), "orders.create_checkout")
     settled = story.run_of(story.refund_declined(), "orders.refund")
     busy = leased(story.run_of(story.queued(), "orders.create_checkout"))
-    response = desk.post(LIST, chosen("retry_runs", dead, succeeded, settled, busy, 999999, reason="provider is back"))
+    response = browser.post(
+        LIST, chosen("retry_runs", dead, succeeded, settled, busy, 999999, reason="provider is back")
+    )
     said = text(response)
     assert "1 done 4 refused “provider is back”" in said
     assert f"Done Run {dead.pk} is queued again." in said
@@ -344,36 +348,36 @@ def test_many_runs_are_decided_one_by_one_and_each_is_reported(story: Story, des
     assert EffectRun.objects.filter(status="queued").count() == 1
 
 
-def test_force_for_many_needs_a_reason_too(story: Story, desk: Client) -> None:
+def test_force_for_many_needs_a_reason_too(story: Story, browser: Client) -> None:
     run = story.run_of(story.refund_declined(), "orders.refund")
-    response = desk.post(LIST, chosen("retry_runs", run, force="on"), follow=True)
+    response = browser.post(LIST, chosen("retry_runs", run, force="on"), follow=True)
     assert "Nothing was done. reason: force needs a reason" in text(response)
     assert OperatorAction.objects.count() == 0
-    said = text(desk.post(LIST, chosen("retry_runs", run, force="on", reason="agreed by phone")))
+    said = text(browser.post(LIST, chosen("retry_runs", run, force="on", reason="agreed by phone")))
     assert f"Done Run {run.pk} is queued again." in said
 
 
-def test_many_follow_ups_are_continued_and_many_runs_cancelled(story: Story, desk: Client) -> None:
+def test_many_follow_ups_are_continued_and_many_runs_cancelled(story: Story, browser: Client) -> None:
     order = story.follow_up_refused()
     other = story.queued()
     first, second = story.run_of(order, "orders.refund"), story.run_of(other, "orders.create_checkout")
     story.open_the_day()
-    said = text(desk.post(LIST, chosen("continue_runs", first, second)))
+    said = text(browser.post(LIST, chosen("continue_runs", first, second)))
     assert f"Run {first.pk}: “Refunded” was fired." in said
     assert f"Run {second.pk} has no follow-up that waits" in said
     # The filter of the list no longer holds for what was just cancelled; it is reported all the same.
-    said = text(desk.post(f"{LIST}?status=queued", chosen("cancel_runs", first, second)))
+    said = text(browser.post(f"{LIST}?status=queued", chosen("cancel_runs", first, second)))
     assert f"Run {second.pk} is cancelled." in said
     assert f"Run {first.pk} Refused It is not among the runs you see." in said
     assert "1 done 1 refused" in said
     assert Order.objects.get(pk=order.pk).status == "refunded"
 
 
-def test_runs_of_a_retry_look_different_from_those_never_started(story: Story, desk: Client) -> None:
+def test_runs_of_a_retry_look_different_from_those_never_started(story: Story, browser: Client) -> None:
     order = story.refunding()
     story.payments.trouble = [ProviderUnavailable("503 Away")]
     story.kit.run_due()
-    said = text(desk.get(f"{LIST}?q={order.pk}"))
+    said = text(browser.get(f"{LIST}?q={order.pk}"))
     assert "Queued, retry" in said
     assert re.search(r"503 Away Next attempt in [12] s|503 Away Next attempt now", said)
 
@@ -381,7 +385,7 @@ def test_runs_of_a_retry_look_different_from_those_never_started(story: Story, d
 @pytest.mark.row("G8")
 @pytest.mark.parametrize("status", ["queued", "running", "failed"])
 def test_a_run_without_a_limit_of_attempts_says_so(
-    story: Story, desk: Client, short: Callable[..., None], status: str
+    story: Story, browser: Client, short: Callable[..., None], status: str
 ) -> None:
     run = story.run_of(story.queued(), "orders.create_checkout")
     short("orders.create_checkout", lifecycle="orders", retry=Retry(attempts=None))
@@ -390,14 +394,14 @@ def test_a_run_without_a_limit_of_attempts_says_so(
     EffectRun.objects.filter(pk=run.pk).update(status=status, max_attempts=None, attempts=7)
     number = 8 if status == "running" else 7
 
-    assert f"attempt {number}, no limit" in text(desk.get(LIST))
-    page = text(desk.get(address(run)))
+    assert f"attempt {number}, no limit" in text(browser.get(LIST))
+    page = text(browser.get(address(run)))
     assert f"Attempts: {number}, no limit" in page
     assert ("Fresh attempts under the same idempotency key" in page) == (status != "queued")
 
 
 @pytest.mark.row("G8")
-def test_code_that_fell_silent_is_told_from_code_that_took_too_long(story: Story, desk: Client) -> None:
+def test_code_that_fell_silent_is_told_from_code_that_took_too_long(story: Story, browser: Client) -> None:
     run = story.run_of(story.queued(), "orders.create_checkout")
     EffectRun.objects.filter(pk=run.pk).update(
         status="failed", attempts=1, error_kind="heartbeat_timeout", error="No heartbeat for 30 s."
@@ -406,5 +410,5 @@ def test_code_that_fell_silent_is_told_from_code_that_took_too_long(story: Story
         run=run, number=1, ending="timed_out", error_kind="heartbeat_timeout", ended_at=clock.now()
     )
 
-    assert "Fell silent No heartbeat for 30 s." in text(desk.get(LIST))
-    assert "fell silent" in text(desk.get(address(run)))
+    assert "Fell silent No heartbeat for 30 s." in text(browser.get(LIST))
+    assert "fell silent" in text(browser.get(address(run)))

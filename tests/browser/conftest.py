@@ -27,7 +27,7 @@ SECONDS = 15
 def chromium() -> Iterator[Any]:
     """The browser; started once per file.
 
-    Its driver keeps an event loop in this thread, and the tests' own queries are made between its turns: until it is
+    Its driver keeps an event loop in this thread, and the tests' own queries are made between its steps: until it is
     stopped, Django must not mistake them for queries of asynchronous code.
     """
     needed("Chromium", CHROMIUM, "install Debian's chromium, or put one on the PATH")
@@ -65,7 +65,7 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def desk_of(chromium: Any, live_server: Any, complaints: list[str]) -> Iterator[Callable[..., Any]]:
+def page_of(chromium: Any, live_server: Any, complaints: list[str]) -> Iterator[Callable[..., Any]]:
     """A browser page in which somebody is logged in to the admin."""
     contexts = []
 

@@ -15,9 +15,9 @@ from tests.admin.story import Story
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 
 
-def test_an_operator_finds_a_failed_refund_reads_why_and_has_it_done(story: Story, desk_of: Callable[..., Any]) -> None:
+def test_an_operator_finds_a_failed_refund_reads_why_and_has_it_done(story: Story, page_of: Callable[..., Any]) -> None:
     order = story.refund_failed()
-    page = desk_of(story.operator())
+    page = page_of(story.operator())
     page.get_by_role("link", name="Effect runs").first.click()
     page.get_by_role("link", name="1 failed").click()
     page.locator("#result_list").get_by_role("link", name="orders.refund").click()
@@ -41,10 +41,10 @@ def test_an_operator_finds_a_failed_refund_reads_why_and_has_it_done(story: Stor
 
 
 def test_an_operator_runs_a_failed_run_again_with_a_reason_and_sees_the_audit_row(
-    story: Story, desk_of: Callable[..., Any]
+    story: Story, page_of: Callable[..., Any]
 ) -> None:
     run = story.run_of(story.refund_failed(), "orders.refund")
-    page = desk_of(story.operator())
+    page = page_of(story.operator())
     page.goto(f"/admin/lifecycle/effectrun/{run.pk}/change/")
     page.get_by_role("button", name="Retry").click()
     page.get_by_role("alert").get_by_text("force, with a reason").wait_for()
@@ -66,10 +66,10 @@ def test_an_operator_runs_a_failed_run_again_with_a_reason_and_sees_the_audit_ro
 
 
 def test_an_operator_continues_a_blocked_follow_up_after_its_reason_is_lifted(
-    story: Story, desk_of: Callable[..., Any]
+    story: Story, page_of: Callable[..., Any]
 ) -> None:
     order = story.follow_up_refused(times=10)
-    page = desk_of(story.operator())
+    page = page_of(story.operator())
     page.goto("/admin/lifecycle/lifecyclespage/")
     page.get_by_role("link", name="Follow-up abandoned: 1").click()
     page.locator("#result_list").get_by_role("link", name="orders.refund").click()
@@ -85,11 +85,11 @@ def test_an_operator_continues_a_blocked_follow_up_after_its_reason_is_lifted(
     assert OperatorAction.objects.filter(action="continue").count() == 2
 
 
-def test_an_operator_cancels_queued_runs_in_the_list(story: Story, desk_of: Callable[..., Any]) -> None:
+def test_an_operator_cancels_queued_runs_in_the_list(story: Story, page_of: Callable[..., Any]) -> None:
     story.paid()
     story.queued()
     story.queued()
-    page = desk_of(story.operator())
+    page = page_of(story.operator())
     page.goto("/admin/lifecycle/effectrun/?status=queued")
     page.locator("#action-toggle").check()
     page.locator('select[name="action"]').select_option(label="Cancel")
@@ -103,10 +103,10 @@ def test_an_operator_cancels_queued_runs_in_the_list(story: Story, desk_of: Call
 
 
 def test_an_operator_changes_the_payment_window_and_the_next_timeout_uses_it(
-    story: Story, desk_of: Callable[..., Any]
+    story: Story, page_of: Callable[..., Any]
 ) -> None:
     order = story.awaiting()
-    page = desk_of(story.operator())
+    page = page_of(story.operator())
     page.get_by_role("link", name="Overview").first.click()
     page.get_by_role("link", name="Change payment_window").click()
     page.get_by_label("New value").fill("soon")
@@ -124,12 +124,12 @@ def test_an_operator_changes_the_payment_window_and_the_next_timeout_uses_it(
     assert Order.objects.get(pk=order.pk).cancel_reason == "timeout"
 
 
-def test_a_clerk_ships_several_orders_at_once(story: Story, desk_of: Callable[..., Any]) -> None:
+def test_a_clerk_ships_several_orders_at_once(story: Story, page_of: Callable[..., Any]) -> None:
     story.paid("Lamp")
     story.paid("Mirror")
     story.draft("Jug")
     clerk = story.person("shirin", "orders.view_order", "orders.ship_order")
-    page = desk_of(clerk)
+    page = page_of(clerk)
     page.goto("/admin/orders/order/")
     page.locator("#action-toggle").check()
     page.locator('select[name="action"]').select_option(label="Ship")
@@ -142,9 +142,9 @@ def test_a_clerk_ships_several_orders_at_once(story: Story, desk_of: Callable[..
     assert TransitionLog.objects.filter(transition="ship", actor_label="shirin").count() == 2
 
 
-def test_the_desk_is_used_by_keyboard_alone(story: Story, desk_of: Callable[..., Any]) -> None:
+def test_the_admin_is_used_by_keyboard_alone(story: Story, page_of: Callable[..., Any]) -> None:
     order = story.draft()
-    page = desk_of(story.boss)
+    page = page_of(story.boss)
     page.goto(f"/admin/orders/order/{order.pk}/change/")
     tool = page.locator(".object-tools").get_by_role("link", name="Pay")
     tool.focus()
@@ -155,11 +155,11 @@ def test_the_desk_is_used_by_keyboard_alone(story: Story, desk_of: Callable[...,
 
 
 def test_a_closed_button_is_reached_by_keyboard_and_names_its_reasons(
-    story: Story, desk_of: Callable[..., Any]
+    story: Story, page_of: Callable[..., Any]
 ) -> None:
     order = story.follow_up_refused()
     run = story.run_of(order, "orders.refund")
-    page = desk_of(story.operator())
+    page = page_of(story.operator())
     page.goto(f"/admin/lifecycle/effectrun/{run.pk}/change/")
     closed = page.get_by_role("button", name="Retry")
     closed.focus()
@@ -173,10 +173,10 @@ def test_a_closed_button_is_reached_by_keyboard_and_names_its_reasons(
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_is_wider_than_the_screen(story: Story, desk_of: Callable[..., Any], width: int, scheme: str) -> None:
+def test_no_page_is_wider_than_the_screen(story: Story, page_of: Callable[..., Any], width: int, scheme: str) -> None:
     order = story.follow_up_refused()
     run = story.run_of(order, "orders.refund")
-    page = desk_of(story.boss, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = page_of(story.boss, viewport={"width": width, "height": 900}, color_scheme=scheme)
     pages = [
         "/admin/lifecycle/lifecyclespage/", "/admin/lifecycle/lifecyclespage/orders/payment_window/",
         f"/admin/lifecycle/effectrun/{run.pk}/change/", f"/admin/orders/order/{order.pk}/change/",

@@ -9,8 +9,8 @@ from rest_framework.routers import DefaultRouter
 from lifecycle.rest import LifecycleViewSetMixin
 from tests.cases.lifecycles.readable_input import EverythingLifecycle
 from tests.cases.models.readable_input import Everything
-from tests.desk.lifecycles import ParcelLifecycle, TicketLifecycle
-from tests.desk.models import Parcel, Ticket
+from tests.support.lifecycles import ParcelLifecycle, TicketLifecycle
+from tests.support.models import Parcel, Ticket
 
 
 class TicketSerializer(serializers.ModelSerializer[Ticket]):

@@ -18,9 +18,9 @@ from lifecycle.actors import as_actor
 from lifecycle.models import OperatorAction, TransitionLog
 from lifecycle.runtime import create
 from orders.factories import OrderFactory
-from tests.desk.models import Ticket
 from tests.execution.rows import queue_runs
 from tests.rest.conftest import user_with
+from tests.support.models import Ticket
 
 HERE = f"{__name__}.impersonated"
 
@@ -43,7 +43,7 @@ def ben(db: None, settings: Any) -> User:
 
 @pytest.fixture
 def ada(db: None) -> User:
-    return user_with("ada", "desk.solve_ticket", "lifecycle.operate")
+    return user_with("ada", "support.solve_ticket", "lifecycle.operate")
 
 
 def names(row: Any) -> tuple[str, str, str]:
@@ -142,7 +142,7 @@ def test_rest_works_without_users() -> None:
             DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
             DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:",
                                    "OPTIONS": {"transaction_mode": "IMMEDIATE"}}},
-            INSTALLED_APPS=["lifecycle", "rest_framework", "tests.desk"],
+            INSTALLED_APPS=["lifecycle", "rest_framework", "tests.support"],
             REST_FRAMEWORK={"UNAUTHENTICATED_USER": None, "DEFAULT_AUTHENTICATION_CLASSES": []},
         )
         django.setup()
@@ -155,8 +155,8 @@ def test_rest_works_without_users() -> None:
         from rest_framework.viewsets import ReadOnlyModelViewSet
 
         from lifecycle.rest import LifecycleViewSetMixin
-        from tests.desk.lifecycles import TicketLifecycle
-        from tests.desk.models import Ticket
+        from tests.support.lifecycles import TicketLifecycle
+        from tests.support.models import Ticket
 
         class Serializer(ModelSerializer):
             class Meta:

@@ -10,9 +10,9 @@ from rest_framework.test import APIClient
 
 from lifecycle import SYSTEM
 from lifecycle.runtime import create
-from tests.desk.models import Parcel, Ticket
 from tests.execution.rows import queue_runs
 from tests.rest.conftest import client_of, user_with
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -51,8 +51,8 @@ def test_no_other_writing_of_a_number_names_its_run(api: APIClient, odd: str) ->
     ticket = create(Ticket(), actor=SYSTEM)
     queue_runs(1, id=10, status="failed", lifecycle="tickets", record_id=str(ticket.pk), effect="tell_agent")
 
-    for deed in ("retry", "continue", "cancel"):
-        answer = api.post(f"/tickets/{ticket.pk}/runs/{quote(odd)}/{deed}/", {}, format="json")
+    for operator_action in ("retry", "continue", "cancel"):
+        answer = api.post(f"/tickets/{ticket.pk}/runs/{quote(odd)}/{operator_action}/", {}, format="json")
         assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
 
 

@@ -11,8 +11,8 @@ from django.test import Client
 from lifecycle import SYSTEM
 from lifecycle.admin import inputs, times
 from lifecycle.runtime import create, fire
-from tests.desk.lifecycles import TicketLifecycle
-from tests.desk.models import Ticket
+from tests.support.lifecycles import TicketLifecycle
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def test_lists_in_the_history_are_shown_as_people_write_them(settings: Any, admi
     ticket = create(Ticket(title="Smoke"), actor=SYSTEM)
     fire(ticket, "touch", actor=SYSTEM, input={"tags": ["vip", "bug"], "size": {"h": [2, 3]}, "urgent": True})
 
-    for address in (f"/own/desk/ticket/{ticket.pk}/change/", "/own/lifecycle/transitionlog/"):
+    for address in (f"/own/support/ticket/{ticket.pk}/change/", "/own/lifecycle/transitionlog/"):
         shown = admin_client.get(address).content.decode()
         assert "tags <code>vip, bug</code>" in shown
         assert "size <code>h: (2, 3)</code>" in shown

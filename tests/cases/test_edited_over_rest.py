@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 
 from lifecycle import SYSTEM
 from lifecycle.runtime import create
-from tests.desk.models import Ticket
 from tests.rest.conftest import client_of, user_with
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db
 

@@ -55,7 +55,7 @@ def test_an_unsaved_edit_is_refused_however_the_instance_came_to_be(
     folder: Folder, edit: Any, come: str, many: bool
 ) -> None:
     held = READ[come](folder)
-    transition = "put_back" if held.status == "desk" else "take"
+    transition = "put_back" if held.status == "table" else "take"
     before = Folder.objects.values().get()
     edit(held)
 
@@ -88,7 +88,7 @@ def test_one_edited_instance_of_a_batch_keeps_no_other(folder: Folder) -> None:
 
     assert [one.record.pk for one in report.fired] == ["b"]
     assert [one.record_id for one in report.refused] == ["a"]
-    assert (folder.title, folder.status, other.status) == ("new", "shelf", "desk")
+    assert (folder.title, folder.status, other.status) == ("new", "shelf", "table")
 
 
 @pytest.mark.row("F3")
@@ -106,7 +106,7 @@ def test_what_the_row_holds_already_is_no_edit(folder: Folder, write: str, many:
     else:
         fire(folder, "take", actor=SYSTEM)
 
-    assert (folder.title, folder.status) == ("new", "desk")
+    assert (folder.title, folder.status) == ("new", "table")
 
 
 @pytest.mark.row("F4")

@@ -31,7 +31,7 @@ from tests.cases.models import neighbours
 from tests.cases.models.folders import Folder
 from tests.columns.lifecycles import InvoiceLifecycle, PaymentLifecycle
 from tests.columns.models import Invoice
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -81,7 +81,7 @@ def test_a_key_used_again_begins_a_life_whose_versions_go_on(
         fire(folder, "take", actor=SYSTEM)
 
     row = Folder.objects.get()
-    assert (row.status, row.lifecycle_version) == ("desk", 4)
+    assert (row.status, row.lifecycle_version) == ("table", 4)
     assert [(one.transition, one.version) for one in row.lifecycle.history] == [("$create", 3), ("take", 4)]
     assert [one.version for one in row.lifecycle.whole_history] == [1, 2, 3, 4]
     assert [one.version for one in row.lifecycle.view(actor=SYSTEM).history] == [4, 3]
@@ -152,7 +152,7 @@ def test_a_worker_in_the_middle_of_an_effect_of_the_deleted_record_loses_its_run
 
     first, second = EffectRun.objects.order_by("id")
     assert (first.status, first.error_kind) == ("failed", "record_gone")
-    assert (second.status, Folder.objects.get().status) == ("queued", "desk")
+    assert (second.status, Folder.objects.get().status) == ("queued", "table")
 
 
 @pytest.mark.row("C1")
@@ -430,7 +430,7 @@ def test_a_run_of_a_hidden_record_can_be_retried_once_it_is_there_again() -> Non
 
 
 @pytest.mark.row("M17")
-def test_the_doctor_finds_records_that_were_saved_plainly_and_the_command_begins_them() -> None:
+def test_the_doctor_finds_records_that_were_saved_directly_and_the_command_begins_them() -> None:
     saved()
     create(Folder(slug="b"), actor=SYSTEM)
 
@@ -443,7 +443,7 @@ def test_the_doctor_finds_records_that_were_saved_plainly_and_the_command_begins
 
 @pytest.mark.row("M17")
 @pytest.mark.parametrize("before", [False, True])
-def test_a_project_may_ask_for_the_entry_of_records_that_are_saved_plainly(settings: Any, before: bool) -> None:
+def test_a_project_may_ask_for_the_entry_of_records_that_are_saved_directly(settings: Any, before: bool) -> None:
     if before:
         fire(created(), "take", actor=SYSTEM)
         Folder.objects.all().delete()

@@ -19,9 +19,9 @@ from lifecycle.rest import descriptions, representations
 from lifecycle.runtime import create, fire
 from lifecycle.store import outcomes
 from lifecycle.testing import Kit
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, claim
 from tests.execution.watched import LIMIT, inside, until
+from tests.support.models import Parcel
 
 SECOND = dt.timedelta(seconds=1)
 HOUR = dt.timedelta(hours=1)

@@ -19,8 +19,8 @@ from lifecycle.store.claims import Wanted
 from lifecycle.sweeps import expired_leases, tick
 from lifecycle.sweeps.passes import Pass
 from lifecycle.testing import Kit
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, claim, expire, facts, queue_run, queue_runs
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -33,22 +33,22 @@ def running_past_its_lease(number: int) -> list[EffectRun]:
 def test_one_pass_takes_back_all_lost_runs_however_many_batches_that_takes() -> None:
     """celery/kombu #164: recovery must not be slower than what fails."""
     running_past_its_lease(2 * expired_leases.BATCH + 1)
-    turn = Pass(using=USING, seconds=60)
+    sweep = Pass(using=USING, seconds=60)
 
-    expired_leases.run_once(turn)
+    expired_leases.run_once(sweep)
 
-    assert (turn.done, turn.more) == (2 * expired_leases.BATCH + 1, False)
+    assert (sweep.done, sweep.more) == (2 * expired_leases.BATCH + 1, False)
     assert not EffectRun.objects.filter(status="running").exists()
 
 
 def test_a_pass_whose_time_is_up_stops_and_says_that_more_is_there() -> None:
     """Anthias PR #3180: a sweep that takes too long must not become what has to be killed."""
     running_past_its_lease(1)
-    turn = Pass(using=USING, seconds=0)
+    sweep = Pass(using=USING, seconds=0)
 
-    expired_leases.run_once(turn)
+    expired_leases.run_once(sweep)
 
-    assert (turn.done, turn.more) == (0, True)
+    assert (sweep.done, sweep.more) == (0, True)
 
 
 def test_a_pass_that_breaks_in_the_middle_is_done_by_the_next(monkeypatch: pytest.MonkeyPatch, lifecycle: Kit) -> None:
@@ -79,7 +79,7 @@ def test_a_sweeper_that_dies_in_its_turn_blocks_nobody(monkeypatch: pytest.Monke
     class Killed(BaseException):
         pass
 
-    def killed(turn: Pass) -> None:
+    def killed(sweep: Pass) -> None:
         raise Killed
 
     with monkeypatch.context() as patched:
@@ -88,7 +88,7 @@ def test_a_sweeper_that_dies_in_its_turn_blocks_nobody(monkeypatch: pytest.Monke
             tick.tick()
     assert Tick.objects.get(name=tick.MAIN).last_finished_at is None
 
-    assert not tick.tick().ran, "the turn is taken"
+    assert not tick.tick().ran, "the tick is taken"
     lifecycle.travel(seconds=conf.options().tick_every.total_seconds())
     assert tick.tick().done("expired_leases") == 1
 
@@ -109,7 +109,7 @@ def test_what_is_stuck_is_counted_where_people_look(lifecycle: Kit) -> None:
     running_past_its_lease(2)
     queue_run(available_at=clock.now() - dt.timedelta(hours=3))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(tick.PARTS, "expired_leases", lambda turn: None)
+        patched.setitem(tick.PARTS, "expired_leases", lambda sweep: None)
         lifecycle.tick()
 
     counts = Tick.objects.get(name=tick.MAIN).counts

@@ -128,7 +128,7 @@ def test_an_instance_of_a_process_whose_clock_is_wrong_can_be_saved_and_fired(mo
 
     fire(folder, "take", actor=SYSTEM)
 
-    assert Folder.objects.get().status == "desk"
+    assert Folder.objects.get().status == "table"
 
 
 @pytest.mark.row("M16")

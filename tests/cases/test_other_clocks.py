@@ -22,7 +22,7 @@ from lifecycle.store import ticks, timing
 from lifecycle.sweeps.tick import tick
 from tests.cases.models.folders import Folder
 from tests.cases.models.passing_time import Loan
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 from tests.sweeps.test_plans import explain, index_used, pages
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +91,7 @@ def test_nothing_times_out_early_whatever_the_servers_time_zone() -> None:
 
 
 @pytest.mark.row("G9")
-def test_a_batch_owes_its_effects_where_bulk_inserts_return_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_enqueues_its_effects_where_bulk_inserts_return_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(connection.features), "can_return_rows_from_bulk_insert", False)
     found = [create(Folder(slug=slug), actor=SYSTEM) for slug in "abc"]
 
@@ -114,7 +114,7 @@ def many_tickets(number: int, **columns: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            INSERT INTO desk_ticket
+            INSERT INTO support_ticket
                 (status, lifecycle_version, title, note, answer, priority, log, {", ".join(given)})
             SELECT 'open', 1, 't', '', '', 1, '[]', {", ".join(given.values())}
             FROM generate_series(1, {number}) n
@@ -127,13 +127,13 @@ def many_tickets(number: int, **columns: str) -> None:
 def test_deadlines_cost_what_is_due_and_not_what_waits() -> None:
     many_tickets(100_000, due_on="'2026-03-02'::timestamptz + n * interval '1 minute'")
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE desk_ticket; ANALYZE lifecycle_triggerhold")
+        cursor.execute("ANALYZE support_ticket; ANALYZE lifecycle_triggerhold")
     definition = registry.get("tickets")
     deadline = definition.deadlines["escalate_overdue"]
 
     plan = explain(due.deadlines(definition, deadline, "open", now=NOW, using="default")[:100])
 
-    assert index_used(plan, "desk_ticket") == "desk_ticket_date"
+    assert index_used(plan, "support_ticket") == "support_ticket_date"
     assert pages(plan) < 20
 
 
@@ -142,7 +142,7 @@ def test_deadlines_cost_what_is_due_and_not_what_waits() -> None:
 @pytest.mark.parametrize("kind", ["timeout", "deadline"])
 def test_held_ones_cost_one_probe_each_under_statistics_from_when_the_tables_were_empty(kind: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE desk_ticket; ANALYZE lifecycle_triggerhold")
+        cursor.execute("ANALYZE support_ticket; ANALYZE lifecycle_triggerhold")
     many_tickets(
         10_000,
         due_on="'2026-01-01'::timestamptz + n * interval '1 second'",
@@ -158,7 +158,7 @@ def test_held_ones_cost_one_probe_each_under_statistics_from_when_the_tables_wer
             INSERT INTO lifecycle_triggerhold
                 (lifecycle, record_id, trigger, version, tries, retry_at, refusals, created_at, updated_at)
             SELECT 'tickets', id::text, %s, 1, 1, '2027-01-01', '[]', now(), now()
-            FROM desk_ticket ORDER BY id LIMIT 3000
+            FROM support_ticket ORDER BY id LIMIT 3000
             """,
             [trigger.name],
         )
@@ -182,7 +182,7 @@ def test_a_deadline_whose_date_has_no_index_is_reported(monkeypatch: pytest.Monk
 
     [said] = [message for message in run_checks(tags=[TAG]) if message.id == "lifecycle.W105"]
 
-    assert said.msg == "desk.Ticket has no index on (status, due_on), which the tick asks for this deadline."
+    assert said.msg == "support.Ticket has no index on (status, due_on), which the tick asks for this deadline."
     assert said.hint == "Add models.Index(fields=['status', 'due_on'], name='…') to Ticket.Meta.indexes."
 
 

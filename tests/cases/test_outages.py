@@ -18,9 +18,9 @@ from lifecycle.runtime import create, fire
 from lifecycle.store import claims
 from lifecycle.sweeps.outages import LEASES
 from lifecycle.sweeps.tick import tick
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, claim, expire, queue_run
 from tests.execution.watched import LIMIT, inside
+from tests.support.models import Parcel
 
 SECOND = dt.timedelta(seconds=1)
 HOUR = dt.timedelta(hours=1)

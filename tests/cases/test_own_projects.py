@@ -50,8 +50,8 @@ from tests.cases.lifecycles.own_projects import CrateLifecycle
 from tests.cases.models.own_projects import Crate
 from tests.columns.models import OldTable
 from tests.definition.test_rules import form_with_a_file
-from tests.desk.lifecycles import TicketLifecycle
-from tests.desk.models import Ticket
+from tests.support.lifecycles import TicketLifecycle
+from tests.support.models import Ticket
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

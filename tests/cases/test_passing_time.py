@@ -31,9 +31,9 @@ from lifecycle.testing import Kit, travel
 from tests.cases.misbehaving import behaving, raises
 from tests.cases.models.folders import Folder
 from tests.cases.models.passing_time import Loan
-from tests.desk.lifecycles import behaviours
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, queue_runs
+from tests.support.lifecycles import behaviours
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -281,11 +281,11 @@ def test_a_pass_that_ran_out_of_time_among_them_is_gone_on_with_and_then_begun_a
     found = []
 
     for batches in (1, 1, 1, 9):
-        turn = Pass(using=USING)
+        sweep = Pass(using=USING)
         left = iter([True] * batches)
-        monkeypatch.setattr(turn, "has_time", lambda left=left: next(left, False))
-        expired_leases.run_once(turn)
-        found.append((turn.done, len(turn.failures)))
+        monkeypatch.setattr(sweep, "has_time", lambda left=left: next(left, False))
+        expired_leases.run_once(sweep)
+        found.append((sweep.done, len(sweep.failures)))
 
     assert found == [(0, 3), (1, 2), (0, 0), (0, 4)]
 

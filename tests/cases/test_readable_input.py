@@ -48,7 +48,7 @@ FEW = ["inf", 10**400, "a\x00b", "9999-12-31T23:59:59-14:00", "P999999999999D", 
 
 
 @pytest.fixture(autouse=True)
-def _quiet_about_naive_moments(recwarn: Any) -> Iterator[None]:
+def _quiet_about_naive_datetimes(recwarn: Any) -> Iterator[None]:
     import warnings
 
     with warnings.catch_warnings():
@@ -228,7 +228,7 @@ def api(settings: Any) -> APIClient:
 @pytest.mark.row("D9")
 @pytest.mark.parametrize("address", ["fire/", "", "runs/1/retry/", "runs/1/cancel/", "runs/1/continue/"])
 def test_brackets_nested_ten_thousand_deep_are_a_bad_request_with_a_session_too(api: APIClient, address: str) -> None:
-    from tests.desk.models import Parcel
+    from tests.support.models import Parcel
 
     parcel = create(Parcel(), actor=SYSTEM)
     url = reverse("parcel-list") + (f"{parcel.pk}/{address}" if address else "")

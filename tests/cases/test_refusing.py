@@ -15,8 +15,8 @@ from lifecycle import ANY_EXCEPT, SYSTEM, Lifecycle, Transition
 from lifecycle.drawing.mermaid import mermaid
 from lifecycle.exceptions import GuardRefused, InvalidInput, PermissionRefused, WrongState
 from lifecycle.runtime import create, register_guard
-from tests.desk.lifecycles import TicketLifecycle
-from tests.desk.models import Ticket
+from tests.support.lifecycles import TicketLifecycle
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -183,7 +183,7 @@ def test_the_transition_declared_for_the_current_state_is_the_one_that_is_asked(
     edge = TicketLifecycle.definition.transitions["solve"]
 
     assert edge.sources == {"open", "waiting", "escalated"}
-    assert edge.permissions == ("desk.solve_ticket",)
+    assert edge.permissions == ("support.solve_ticket",)
 
 
 # Language, types, diagrams ----------------------------------------------------------------------

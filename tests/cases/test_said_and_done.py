@@ -31,7 +31,7 @@ from tests.cases.misbehaving import (
     swallows_in_a_savepoint,
 )
 from tests.cases.models.folders import Folder, Name
-from tests.desk.models import Parcel
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,7 +69,7 @@ def test_a_hook_that_fenced_its_database_error_off_is_no_error(folder: Folder) -
     with behaving("hook", swallows_in_a_savepoint):
         fire(folder, "take", actor=SYSTEM)
 
-    assert columns(folder) == ("desk", 2)
+    assert columns(folder) == ("table", 2)
 
 
 @pytest.mark.row("A1")
@@ -105,7 +105,7 @@ def test_a_follow_up_whose_hook_swallowed_a_database_error_waits_with_its_reason
         drain()
 
     run = EffectRun.objects.get()
-    assert (run.status, run.follow_up, columns(folder)) == ("succeeded", "pending", ("desk", 2))
+    assert (run.status, run.follow_up, columns(folder)) == ("succeeded", "pending", ("table", 2))
     assert "caught a database error" in run.follow_up_error
     with travel(minutes=30):
         tick()
@@ -120,7 +120,7 @@ def test_a_timeout_whose_hook_swallowed_a_database_error_is_held_with_its_reason
     with travel(hours=2), behaving("hook of a timeout", swallows):
         tick()
 
-    assert columns(folder) == ("desk", 2)
+    assert columns(folder) == ("table", 2)
     with travel(hours=4):
         tick()
     assert columns(folder) == ("shelf", 3)
@@ -151,7 +151,7 @@ def test_a_committed_firing_is_not_done_again_because_a_callback_failed(
 
     assert entries() == ["$create", "take"]
     assert EffectRun.objects.count() == 1
-    assert (folder.status, folder.lifecycle_version) == columns(folder) == ("desk", 2)
+    assert (folder.status, folder.lifecycle_version) == columns(folder) == ("table", 2)
 
 
 @pytest.mark.row("A2")
@@ -345,7 +345,7 @@ def test_a_run_whose_connection_died_between_its_claim_and_its_code_is_charged_n
     asked = []
 
     def unreadable(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if 'FROM "desk_parcel"' in sql and "UPDATE" not in sql:
+        if 'FROM "support_parcel"' in sql and "UPDATE" not in sql:
             asked.append(sql)
             if len(asked) > 1 and (dying == "always" or len(asked) == 2):
                 context["connection"].connection.close()  # as if the server had ended it
@@ -370,7 +370,7 @@ def test_an_atomic_effect_whose_connection_died_before_its_code_is_charged_nothi
     asked = []
 
     def dying(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if 'FROM "desk_parcel"' in sql and "FOR UPDATE" in sql:
+        if 'FROM "support_parcel"' in sql and "FOR UPDATE" in sql:
             asked.append(sql)
             if len(asked) == 1:
                 context["connection"].connection.close()
@@ -409,7 +409,7 @@ def test_a_follow_up_that_cannot_be_committed_waits_with_its_reason_and_longer_e
         follow_up_refused.disconnect(heard)
 
     assert calls == [1], "an effect that returned is not called again"
-    assert columns(folder) == ("desk", 2)
+    assert columns(folder) == ("table", 2)
     assert [reason for _, reason in pauses] == [pauses[0][1]] * 4
     assert "foreign key" in pauses[0][1].lower()
     waits = [round(seconds) for seconds, _ in pauses]

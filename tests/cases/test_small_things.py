@@ -22,8 +22,7 @@ from lifecycle.testing import travel
 from tests.cases.lifecycles import small_things as lifecycles
 from tests.cases.models.folders import Folder
 from tests.cases.models.small_things import Leaflet
-from tests.desk import lifecycles as desk
-from tests.desk.models import Parcel
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +36,7 @@ def test_a_sliced_queryset_fires_just_the_rows_of_the_slice(part: slice) -> None
     report = fire_many(Folder.objects.order_by("-title")[part], "take", actor=SYSTEM)
 
     assert {one.record.pk for one in report.fired} == set("dcba"[part])
-    assert set(Folder.objects.filter(status="desk").values_list("pk", flat=True)) == set("dcba"[part])
+    assert set(Folder.objects.filter(status="table").values_list("pk", flat=True)) == set("dcba"[part])
 
 
 @pytest.mark.row("K2")
@@ -59,7 +58,7 @@ def test_two_instances_of_one_row_are_both_brought_up_to_date() -> None:
     report = fire_many([one, two], "take", actor=SYSTEM)
 
     assert len(report.fired) == 1
-    assert (one.status, two.status) == ("desk", "desk")
+    assert (one.status, two.status) == ("table", "table")
 
 
 def settings_of(table: str) -> dict[str, str]:
@@ -142,7 +141,7 @@ def test_touching_ends_no_stay_nor_does_a_number_that_an_import_raised(
                 Parcel.objects.update(lifecycle_version=9)
         return {"label": "L"}
 
-    monkeypatch.setitem(desk.behaviours, "print_label", meanwhile)
+    monkeypatch.setitem(lifecycles.behaviours, "print_label", meanwhile)
     drain()
 
     run = EffectRun.objects.get()

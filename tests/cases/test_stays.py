@@ -13,7 +13,7 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire
 from lifecycle.testing import travel
-from tests.desk.models import Parcel
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ def calls(behave: dict[str, Any]) -> list[int]:
 
 
 def left() -> Parcel:
-    """A parcel that has left the state whose entering owed its label."""
+    """A parcel that has left the state whose entering enqueued its label."""
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
     fire(parcel, "take_back", actor=SYSTEM)

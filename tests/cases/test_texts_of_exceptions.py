@@ -13,10 +13,10 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun
 from lifecycle.runtime import fire
 from lifecycle.testing import travel
-from tests.desk.models import Parcel
-from tests.rest.conftest import _doors, client_of, operator, parcel, user
+from tests.rest.conftest import _endpoints, client_of, operator, parcel, user
+from tests.support.models import Parcel
 
-__all__ = ["_doors", "operator", "parcel", "user"]  # fixtures
+__all__ = ["_endpoints", "operator", "parcel", "user"]  # fixtures
 
 
 @pytest.mark.row("K19")
@@ -43,8 +43,8 @@ def test_what_an_exception_said_is_for_operators_and_what_an_effect_says_for_rea
     parcel.refresh_from_db()
     assert parcel.status == "stuck"
 
-    for door in ("runs", "lifecycle", "history"):
-        address = f"/api/parcels/{parcel.pk}/{door}/"
+    for endpoint in ("runs", "lifecycle", "history"):
+        address = f"/api/parcels/{parcel.pk}/{endpoint}/"
         told = client_of(user).get(address).json()
         told.pop("record", None)  # this process copies the text into a column of its own
         assert ("hunter2" in json.dumps(told)) is shown

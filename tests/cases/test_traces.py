@@ -25,7 +25,7 @@ from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
 from tests.cases.misbehaving import behaving
 from tests.cases.models.folders import Folder, Name
-from tests.desk.models import Parcel
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -181,7 +181,7 @@ def test_time_zone_language_and_signals_are_as_before_for_the_next_run(place: st
 @pytest.mark.row("G5")
 def test_a_deadline_by_a_plain_date_falls_on_the_day_of_the_settings_zone() -> None:
     from lifecycle.models import due
-    from tests.desk.lifecycles import TicketLifecycle
+    from tests.support.lifecycles import TicketLifecycle
 
     definition = TicketLifecycle.definition
     deadline = next(iter(definition.deadlines.values()))

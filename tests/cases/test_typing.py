@@ -24,8 +24,8 @@ SAMPLE = ROOT / "tests" / "typed"
 
 
 CHECKERS = {
-    "mypy": ["mypy", "--config-file", SAMPLE / "mypy.ini", "-p", "helpdesk"],
-    "mypy with the plugin of django-stubs": ["mypy", "--config-file", SAMPLE / "mypy_plugin.ini", "-p", "helpdesk"],
+    "mypy": ["mypy", "--config-file", SAMPLE / "mypy.ini", "-p", "ticketing"],
+    "mypy with the plugin of django-stubs": ["mypy", "--config-file", SAMPLE / "mypy_plugin.ini", "-p", "ticketing"],
     "pyright": ["pyright", "--project", SAMPLE, "--pythonpath", sys.executable],
 }
 

@@ -56,7 +56,7 @@ def test_a_batch_fires_the_rows_of_the_database_they_are_from(twins: Any, using:
     report = fire_many(GIVEN[given](using), "take", actor=SYSTEM)
 
     elsewhere = next(alias for alias in ALIASES if alias != using)
-    assert states() == {using: "desk", elsewhere: "shelf"}
+    assert states() == {using: "table", elsewhere: "shelf"}
     assert [(one.record._state.db, one.entry.version) for one in report.fired if one.entry] == [(using, 2)]
     assert TransitionLog.objects.using(elsewhere).count() == 1
 
@@ -66,8 +66,8 @@ def test_instances_of_two_databases_are_each_fired_on_their_own(twins: dict[str,
     report = fire_many(list(twins.values()), "take", actor=SYSTEM)
 
     assert len(report.fired) == 2
-    assert states() == {"default": "desk", "other": "desk"}
-    assert [folder.status for folder in twins.values()] == ["desk", "desk"]
+    assert states() == {"default": "table", "other": "table"}
+    assert [folder.status for folder in twins.values()] == ["table", "table"]
 
 
 @pytest.mark.row("B1")
@@ -76,7 +76,7 @@ def test_every_verb_of_a_record_stays_on_its_database(twins: dict[str, Folder]) 
 
     fire(folder, "take", actor=SYSTEM)
 
-    assert states() == {"default": "shelf", "other": "desk"}
+    assert states() == {"default": "shelf", "other": "table"}
     assert folder.lifecycle.can("put_back", actor=SYSTEM).allowed
     assert [entry.transition for entry in folder.lifecycle.history] == ["$create", "take"]
     assert [run.effect for run in folder.lifecycle.runs] == ["scan"]
@@ -93,10 +93,10 @@ def test_a_creation_looks_for_uniqueness_where_the_record_will_be(other: str) ->
     assert [Folder.objects.using(using).count() for using in ALIASES] == [1, 1]
 
 
-# ---------------------------------------------------------------------------------------------- whose turn
+# ---------------------------------------------------------------------------------------------- which database is next
 
 
-def owed(using: str, number: int) -> None:
+def enqueue(using: str, number: int) -> None:
     for index in range(number):
         fire(create(Folder(slug=f"{using}{index}"), actor=SYSTEM, using=using), "take", actor=SYSTEM)
 
@@ -108,8 +108,8 @@ def done(using: str) -> int:
 @pytest.mark.row("B2")
 @pytest.mark.parametrize(("most", "least"), [ALIASES, ALIASES[::-1]])
 def test_a_database_with_much_work_leaves_another_its_share(other: str, most: str, least: str) -> None:
-    owed(most, 8)
-    owed(least, 1)
+    enqueue(most, 8)
+    enqueue(least, 1)
 
     report = drain(runs=4)
 
@@ -121,7 +121,7 @@ def test_a_database_with_much_work_leaves_another_its_share(other: str, most: st
 @pytest.mark.row("B2")
 def test_another_database_is_the_first_each_time(other: str) -> None:
     for using in ALIASES:
-        owed(using, 2)
+        enqueue(using, 2)
 
     drain(runs=1)
     drain(runs=1)
@@ -131,7 +131,7 @@ def test_another_database_is_the_first_each_time(other: str) -> None:
 
 @pytest.mark.row("B2")
 def test_a_database_that_does_not_answer_does_not_stop_the_others(other: str, away: str) -> None:
-    owed(other, 3)
+    enqueue(other, 3)
     began = time.monotonic()
 
     for _ in range(2):  # whichever is the first

@@ -1,4 +1,4 @@
-"""A worker's run leaves no trace: what an effect leaves behind is put back or thrown away; its end is said plainly."""
+"""A worker's run leaves no trace: what an effect leaves behind is put back or thrown away; its end is reported."""
 
 from __future__ import annotations
 

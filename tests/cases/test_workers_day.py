@@ -21,11 +21,11 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire
 from lifecycle.testing import Kit
-from tests.desk.models import Parcel, Ticket
 from tests.execution.rows import USING, claim, expire, queue_run
 from tests.execution.watched import LIMIT, drained, until
 from tests.processes.children import stage
 from tests.processes.proxy import Proxy
+from tests.support.models import Parcel, Ticket
 
 SECOND = dt.timedelta(seconds=1)
 HOUR = dt.timedelta(hours=1)

@@ -17,8 +17,8 @@ from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire, fire_many, register_guard
 from lifecycle.store import history
 from lifecycle.testing import assert_history, force_state, race
-from tests.desk import lifecycles
-from tests.desk.models import Parcel, Ticket
+from tests.support import lifecycles
+from tests.support.models import Parcel, Ticket
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_failed_fire_leaves_the_instance_as_it_was(ticket: Ticket) -> None:
     assert {f.attname: getattr(ticket, f.attname) for f in ticket._meta.concrete_fields} == before
 
 
-def test_the_second_identical_call_owes_nothing_twice(db: Any) -> None:
+def test_the_second_identical_call_enqueues_nothing_twice(db: Any) -> None:
     """inventree/InvenTree PR #12386, #12435."""
     parcel = create(Parcel(), actor=SYSTEM)
     parcel.lifecycle.fire("send", actor=SYSTEM, request_id="once")
@@ -171,7 +171,7 @@ def test_the_state_is_checked_in_the_update_itself(ticket: Ticket) -> None:
 
     def behind_our_back(ctx: Any) -> bool:
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE desk_ticket SET lifecycle_version = 7 WHERE id = %s", [ctx.record.pk])
+            cursor.execute("UPDATE support_ticket SET lifecycle_version = 7 WHERE id = %s", [ctx.record.pk])
         return True
 
     remove = register_guard("tickets", "ask", behind_our_back)
@@ -219,7 +219,7 @@ def test_nobody_walks_round_the_machine_by_update_or_save(ticket: Ticket) -> Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_a_middle_savepoint_rolls_back_is_neither_owed_nor_told() -> None:
+def test_what_a_middle_savepoint_rolls_back_is_neither_enqueued_nor_told() -> None:
     """aasm/aasm #81, #241, #536."""
     parcel = create(Parcel(), actor=SYSTEM)
 
@@ -235,7 +235,7 @@ def test_what_a_middle_savepoint_rolls_back_is_neither_owed_nor_told() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_callback_of_the_project_that_fails_does_not_lose_what_is_owed() -> None:
+def test_a_callback_of_the_project_that_fails_loses_no_pending_effect() -> None:
     """project-koku/koku PR #6285; aasm/aasm #854: the hand-over does not depend on on_commit."""
     parcel = create(Parcel(), actor=SYSTEM)
 
@@ -261,7 +261,7 @@ def test_any_kind_of_key_has_a_history(db: Any) -> None:
     assert [entry.record_id for entry in parcel.lifecycle.history] == [str(parcel.pk)] * 2
 
 
-def test_a_life_is_recorded_from_birth(ticket: Ticket) -> None:
+def test_a_life_is_recorded_from_creation(ticket: Ticket) -> None:
     """jazzband/django-fsm-log #36, #145."""
     assert ticket.lifecycle.history.first().source is None
 
@@ -317,7 +317,7 @@ def test_migrations_name_nothing_of_ours() -> None:
     class Migration(migrations.Migration):
         operations = [migrations.CreateModel("Ticket", fields)]
 
-    text = MigrationWriter(Migration("0001_initial", "desk"), include_header=False).as_string()
+    text = MigrationWriter(Migration("0001_initial", "table"), include_header=False).as_string()
     assert "lifecycle" not in text
     assert "models.CharField" in text
 

@@ -14,11 +14,11 @@ from django.db import connections
 from lifecycle import registry
 from lifecycle.checks import databases
 from lifecycle.checks.ids import TAG
-from tests.desk.lifecycles import ParcelLifecycle, TicketLifecycle
+from tests.support.lifecycles import ParcelLifecycle, TicketLifecycle
 
 
 @pytest.fixture(autouse=True)
-def only_the_help_desk(monkeypatch: pytest.MonkeyPatch) -> None:
+def only_the_support_team(monkeypatch: pytest.MonkeyPatch) -> None:
     definitions = [TicketLifecycle.definition, ParcelLifecycle.definition]
     monkeypatch.setattr(registry, "_definitions", {one.name: one for one in definitions})
 
@@ -98,13 +98,13 @@ class Astray:
 
 
 def test_routers_that_part_a_record_from_its_history(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """django-logic PR #137: a router split the record from what it owes."""
+    """django-logic PR #137: a router split the record from what it enqueues."""
     settings.DATABASE_ROUTERS = [f"{__name__}.Astray"]
     connection = SimpleNamespace(vendor="postgresql", settings_dict={"OPTIONS": {}})
     monkeypatch.setattr(databases, "connections", {"default": connection, "elsewhere": connection})
     assert messages() == [
-        ("lifecycle.E121", "desk.Parcel is written to 'elsewhere', lifecycle.TransitionLog to 'default'."),
-        ("lifecycle.E121", "desk.Parcel is written to 'elsewhere', lifecycle.EffectRun to 'default'."),
+        ("lifecycle.E121", "support.Parcel is written to 'elsewhere', lifecycle.TransitionLog to 'default'."),
+        ("lifecycle.E121", "support.Parcel is written to 'elsewhere', lifecycle.EffectRun to 'default'."),
     ]
 
 

@@ -14,7 +14,7 @@ from django.test.utils import isolate_apps
 from lifecycle import ANY, Deadline, Lifecycle, Reminder, Retry, State, Timeout, Transition, effect, registry
 from lifecycle.checks.ids import TAG
 from lifecycle.models import ChangedAtField, LifecycleModel, StateField, VersionField
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 
 S = Ticket.Status
 
@@ -49,24 +49,24 @@ def told(messages: list[CheckMessage]) -> list[tuple[str, str, str]]:
     return [(str(one.id), str(one.obj), str(one.msg)) for one in messages]
 
 
-def test_the_lifecycles_of_the_help_desk_have_nothing_wrong() -> None:
-    from tests.desk.lifecycles import ParcelLifecycle, TicketLifecycle
+def test_the_lifecycles_of_the_support_team_have_nothing_wrong() -> None:
+    from tests.support.lifecycles import ParcelLifecycle, TicketLifecycle
 
     names = {TicketLifecycle.__name__, ParcelLifecycle.__name__}
     assert [one for one in told(run_checks(tags=[TAG])) if one[1].split(".")[0] in names] == []
 
 
 def test_a_definition_without_a_model_is_checked_for_its_rules_alone(only: Any) -> None:
-    class Doors(Lifecycle[Any]):
+    class Gates(Lifecycle[Any]):
         class Meta:
-            name = "doors"
+            name = "gates"
             states = ["open", "closed"]
             initial = "open"
             final = "closed"
 
-        close = Transition("open", "closed", accept=["note"], permission="doors.close_door")
+        close = Transition("open", "closed", accept=["note"], permission="gates.close_gate")
 
-    assert only(Doors) == []
+    assert only(Gates) == []
 
 
 def test_what_breaks_a_rule_is_reported_under_the_rules_id(only: Any) -> None:
@@ -105,11 +105,11 @@ def test_columns_that_are_missing_or_of_another_kind(only: Any) -> None:
 
     found = only(Process)
     assert found == [
-        ("lifecycle.E105", "Process.Meta.changed_at_field", "desk.Ticket has no field 'stauts_changed_at'."),
+        ("lifecycle.E105", "Process.Meta.changed_at_field", "support.Ticket has no field 'stauts_changed_at'."),
         (
             "lifecycle.E105",
             "Process.Meta.version_field",
-            "desk.Ticket.title is a CharField and cannot be the version_field.",
+            "support.Ticket.title is a CharField and cannot be the version_field.",
         ),
     ]
     hints = [one.hint or "" for one in run_checks(tags=[TAG])]
@@ -129,10 +129,14 @@ def test_states_and_choices_that_differ(only: Any) -> None:
     states = dict(Process.definition.states) | {"parked": State_("parked"), "x" * 64: State_("x" * 64)}
     Process.definition = replace(Process.definition, states=states)
     assert [one for one in only(Process) if one[0] == "lifecycle.E106"] == [
-        ("lifecycle.E106", "Process.Meta.states", "The state 'parked' is no choice of desk.Ticket.status."),
-        ("lifecycle.E106", "Process.Meta.states", f"The state '{'x' * 64}' is no choice of desk.Ticket.status."),
-        ("lifecycle.E106", "Process.Meta.states", "desk.Ticket.status has the choice 'solved', which is no state."),
-        ("lifecycle.E106", "Process.Meta.states", "desk.Ticket.status has the choice 'escalated', which is no state."),
+        ("lifecycle.E106", "Process.Meta.states", "The state 'parked' is no choice of support.Ticket.status."),
+        ("lifecycle.E106", "Process.Meta.states", f"The state '{'x' * 64}' is no choice of support.Ticket.status."),
+        ("lifecycle.E106", "Process.Meta.states", "support.Ticket.status has the choice 'solved', which is no state."),
+        (
+            "lifecycle.E106",
+            "Process.Meta.states",
+            "support.Ticket.status has the choice 'escalated', which is no state.",
+        ),
     ]
 
 
@@ -142,7 +146,7 @@ def State_(name: str) -> Any:  # noqa: N802 it makes what it is called
     return State(name=name, label=name, final=True)
 
 
-@isolate_apps("tests.desk")
+@isolate_apps("tests.support")
 def test_states_that_are_longer_than_the_column(only: Any) -> None:
     class Short(models.Model):
         status = models.CharField(max_length=4)
@@ -150,7 +154,7 @@ def test_states_that_are_longer_than_the_column(only: Any) -> None:
         lifecycle_version = models.IntegerField()
 
         class Meta:
-            app_label = "desk"
+            app_label = "support"
 
     class Process(Lifecycle[Any]):
         class Meta:
@@ -163,7 +167,7 @@ def test_states_that_are_longer_than_the_column(only: Any) -> None:
         close = Transition("open", "closed")
 
     assert only(Process) == [
-        ("lifecycle.E106", "Process.Meta.states", "The state 'closed' is longer than desk.Short.status can hold.")
+        ("lifecycle.E106", "Process.Meta.states", "The state 'closed' is longer than support.Short.status can hold.")
     ]
 
 
@@ -172,12 +176,12 @@ def test_accept_names_columns_that_people_may_edit(only: Any) -> None:
         close = Transition(ANY, "closed", accept=["note", "note_", "id_", "checked_", "agent", "log"])
 
     assert only(Process) == [
-        ("lifecycle.E107", "Process.close", f"accept: desk.Ticket has no field '{name}'.")
+        ("lifecycle.E107", "Process.close", f"accept: support.Ticket has no field '{name}'.")
         for name in ("note_", "id_", "checked_")
     ]
 
 
-@isolate_apps("tests.desk")
+@isolate_apps("tests.support")
 def test_accept_of_a_relation_to_many_or_of_a_column_nobody_edits(only: Any) -> None:
     class Note(LifecycleModel):
         status = StateField([("open", "Open"), ("closed", "Closed")])
@@ -186,7 +190,7 @@ def test_accept_of_a_relation_to_many_or_of_a_column_nobody_edits(only: Any) -> 
         scan = models.FileField()
 
         class Meta:
-            app_label = "desk"
+            app_label = "support"
 
     class Process(Lifecycle[Any]):
         class Meta:
@@ -198,9 +202,9 @@ def test_accept_of_a_relation_to_many_or_of_a_column_nobody_edits(only: Any) -> 
         close = Transition("open", "closed", accept=["stamp", "others", "scan"])
 
     assert only(Process) == [
-        ("lifecycle.E107", "Process.close", "accept: desk.Note.stamp is not editable."),
-        ("lifecycle.E107", "Process.close", "accept: desk.Note.others is no column of the record."),
-        ("lifecycle.E107", "Process.close", "accept: desk.Note.scan is a file, which no input can hold."),
+        ("lifecycle.E107", "Process.close", "accept: support.Note.stamp is not editable."),
+        ("lifecycle.E107", "Process.close", "accept: support.Note.others is no column of the record."),
+        ("lifecycle.E107", "Process.close", "accept: support.Note.scan is a file, which no input can hold."),
     ]
 
 
@@ -214,14 +218,14 @@ def test_accept_of_a_relation_to_many_or_of_a_column_nobody_edits(only: Any) -> 
     ],
     ids=["long", "text", "fits", "number"],
 )
-@isolate_apps("tests.desk")
+@isolate_apps("tests.support")
 def test_a_key_that_does_not_fit_the_history(only: Any, key: Any, said: str | None) -> None:
     class Note(LifecycleModel):
         code = key.clone()
         status = StateField([("open", "Open"), ("closed", "Closed")])
 
         class Meta:
-            app_label = "desk"
+            app_label = "support"
 
     class Process(Lifecycle[Any]):
         class Meta:
@@ -232,11 +236,11 @@ def test_a_key_that_does_not_fit_the_history(only: Any, key: Any, said: str | No
 
         close = Transition("open", "closed")
 
-    sentence = f"The history keeps a record's key in 255 characters; desk.Note.code {said}."
+    sentence = f"The history keeps a record's key in 255 characters; support.Note.code {said}."
     assert only(Process) == ([] if said is None else [("lifecycle.E108", "Process.Meta.model", sentence)])
 
 
-@isolate_apps("tests.desk")
+@isolate_apps("tests.support")
 def test_a_key_of_several_columns(only: Any) -> None:
     class Note(LifecycleModel):
         pk = models.CompositePrimaryKey("left", "right")
@@ -245,7 +249,7 @@ def test_a_key_of_several_columns(only: Any) -> None:
         status = StateField([("open", "Open"), ("closed", "Closed")])
 
         class Meta:
-            app_label = "desk"
+            app_label = "support"
 
     class Process(Lifecycle[Any]):
         class Meta:
@@ -256,7 +260,7 @@ def test_a_key_of_several_columns(only: Any) -> None:
 
         close = Transition("open", "closed")
 
-    said = "The history keeps a record's key in 255 characters; desk.Note.pk has several columns."
+    said = "The history keeps a record's key in 255 characters; support.Note.pk has several columns."
     assert only(Process) == [("lifecycle.E108", "Process.Meta.model", said)]
 
 
@@ -289,16 +293,20 @@ def test_deadlines_that_wait_for_no_date(only: Any) -> None:
         unresolved = Deadline(Tickets.close, when="open", at=models.F("due_at") + timedelta(1))
 
     assert only(Process) == [
-        ("lifecycle.E110", "Process.missing", "Deadline 'missing' waits for 'due_at': desk.Ticket has no such field."),
+        (
+            "lifecycle.E110",
+            "Process.missing",
+            "Deadline 'missing' waits for 'due_at': support.Ticket has no such field.",
+        ),
         (
             "lifecycle.E110",
             "Process.number",
-            "Deadline 'number' waits for desk.Ticket.priority, which is a PositiveIntegerField.",
+            "Deadline 'number' waits for support.Ticket.priority, which is a PositiveIntegerField.",
         ),
         (
             "lifecycle.E110",
             "Process.unresolved",
-            "Deadline 'unresolved' waits for an expression that desk.Ticket cannot answer.",
+            "Deadline 'unresolved' waits for an expression that support.Ticket cannot answer.",
         ),
     ]
 
@@ -314,7 +322,7 @@ def test_two_lifecycles_of_one_model_that_share_columns(only: Any) -> None:
             accessor = "second"
             changed_at_field = "due_on"
 
-    twice = "of desk.Ticket is used twice: by lifecycle 'first' and by 'second'."
+    twice = "of support.Ticket is used twice: by lifecycle 'first' and by 'second'."
     assert only(First, Second) == [
         ("lifecycle.E111", "Second.Meta", f"'status' {twice}"),
         ("lifecycle.E111", "Second.Meta", f"'lifecycle_version' {twice}"),
@@ -332,7 +340,7 @@ def test_two_lifecycles_of_one_model_that_share_columns(only: Any) -> None:
         (
             "lifecycle.E111",
             "Third.Meta",
-            "'record.checked' of desk.Ticket is used twice: by lifecycle 'first' and by 'third'.",
+            "'record.checked' of support.Ticket is used twice: by lifecycle 'first' and by 'third'.",
         )
     ]
 
@@ -349,14 +357,14 @@ def test_two_lifecycles_of_one_model_that_share_columns(only: Any) -> None:
     ],
     ids=["none", "state only", "other order", "longer", "descending", "unique"],
 )
-@isolate_apps("tests.desk")
+@isolate_apps("tests.support")
 def test_timeouts_without_an_index(only: Any, indexes: Any, constraints: Any, missing: bool) -> None:
     class Note(LifecycleModel):
         status = StateField([("open", "Open"), ("closed", "Closed")])
         title = models.CharField(max_length=10)
 
         class Meta:
-            app_label = "desk"
+            app_label = "support"
 
     Note._meta.indexes, Note._meta.constraints = indexes, constraints
 
@@ -370,17 +378,17 @@ def test_timeouts_without_an_index(only: Any, indexes: Any, constraints: Any, mi
         close = Transition("open", "closed")
         later = Timeout(close, when="open", after=timedelta(1))
 
-    said = "desk.Note has no index on (status, status_changed_at), which the tick asks for every timeout."
+    said = "support.Note has no index on (status, status_changed_at), which the tick asks for every timeout."
     assert only(Process) == ([("lifecycle.W101", "Process.later", said)] if missing else [])
 
 
-@isolate_apps("tests.desk")
+@isolate_apps("tests.support")
 def test_reminders_alone_need_no_index(only: Any) -> None:
     class Note(LifecycleModel):
         status = StateField([("open", "Open"), ("closed", "Closed")])
 
         class Meta:
-            app_label = "desk"
+            app_label = "support"
 
     class Process(Lifecycle[Any]):
         class Meta:
@@ -405,30 +413,30 @@ def test_permissions_that_no_model_declares(only: Any) -> None:
             "open",
             ["waiting", "solved", "escalated"],
             route=lambda ctx: "waiting",
-            permission=["desk.solve_ticket", "change_ticket", "auth.add_user", lambda ctx: True],
+            permission=["support.solve_ticket", "change_ticket", "auth.add_user", lambda ctx: True],
         )
-        close = Transition(ANY, "closed", permission=["desk.sovle_ticket", "close_ticket"])
+        close = Transition(ANY, "closed", permission=["support.sovle_ticket", "close_ticket"])
 
     assert only(Process) == [
-        ("lifecycle.W102", "Process.close", "No installed model declares the permission 'desk.sovle_ticket'."),
-        ("lifecycle.W102", "Process.close", "No installed model declares the permission 'desk.close_ticket'."),
+        ("lifecycle.W102", "Process.close", "No installed model declares the permission 'support.sovle_ticket'."),
+        ("lifecycle.W102", "Process.close", "No installed model declares the permission 'support.close_ticket'."),
     ]
     hints = [one.hint or "" for one in run_checks(tags=[TAG])]
-    assert "Did you mean 'desk.solve_ticket'?" in hints[0]
+    assert "Did you mean 'support.solve_ticket'?" in hints[0]
 
 
 def test_lifecycles_of_a_model_and_of_its_child_share_the_parents_columns(only: Any) -> None:
-    with isolate_apps("tests.desk"):
+    with isolate_apps("tests.support"):
 
         class Note(LifecycleModel):
             status = StateField([("open", "Open"), ("closed", "Closed")])
 
             class Meta:
-                app_label = "desk"
+                app_label = "support"
 
         class LongNote(Note):
             class Meta:
-                app_label = "desk"
+                app_label = "support"
 
         class First(Lifecycle[Any]):
             class Meta:
@@ -453,7 +461,7 @@ def test_lifecycles_of_a_model_and_of_its_child_share_the_parents_columns(only: 
 
 
 def test_the_columns_of_a_second_lifecycle_are_found(only: Any) -> None:
-    with isolate_apps("tests.desk"):
+    with isolate_apps("tests.support"):
 
         class Note(LifecycleModel):
             status = StateField([("open", "Open"), ("closed", "Closed")])
@@ -462,7 +470,7 @@ def test_the_columns_of_a_second_lifecycle_are_found(only: Any) -> None:
             payment_version = VersionField(for_state="payment")
 
             class Meta:
-                app_label = "desk"
+                app_label = "support"
 
         class First(Lifecycle[Any]):
             class Meta:

@@ -15,8 +15,8 @@ from lifecycle import dispatch
 from lifecycle.dispatch.recording import RecordingDispatcher
 from lifecycle.runtime import create
 from tests.conftest import needed
-from tests.desk.models import Parcel, Ticket
 from tests.rest.conftest import user_with
+from tests.support.models import Parcel, Ticket
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
 HINT = "install Debian's package chromium, or name the program by CHROMIUM"
@@ -51,15 +51,15 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def doors(settings: Any, transactional_db: None) -> Iterator[None]:
+def endpoints(settings: Any, transactional_db: None) -> Iterator[None]:
     settings.ROOT_URLCONF = "tests.client.urls"
     with dispatch.replaced(RecordingDispatcher()):
         yield
 
 
 @pytest.fixture
-def user(doors: None) -> User:
-    return user_with("agent", "desk.solve_ticket", "lifecycle.operate")
+def user(endpoints: None) -> User:
+    return user_with("agent", "support.solve_ticket", "lifecycle.operate")
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def parcel(user: User) -> Parcel:
 
 @pytest.fixture
 def page(browser: Any, live_server: Any, user: User) -> Iterator[Any]:
-    """A page with somebody logged in, and `page.sent`: what it asked of the doors."""
+    """A page with somebody logged in, and `page.sent`: what it asked of the endpoints."""
     session = Client()
     session.force_login(user)
     context = browser.new_context(base_url=live_server.url)

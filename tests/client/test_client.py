@@ -1,4 +1,4 @@
-"""client.js in a browser, against the real doors."""
+"""client.js in a browser, against the real endpoints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from lifecycle import SYSTEM
 from lifecycle.models import EffectRun, OperatorAction, TransitionLog
 from lifecycle.runtime import fire, register_guard
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.django_db(transaction=True)]
 
@@ -86,8 +86,8 @@ def test_a_key_is_made_without_randomuuid_too(run: Run, ticket: Ticket) -> None:
 
 
 def test_an_operator_retries_continues_and_cancels(run: Run, parcel: Parcel) -> None:
-    [owed] = fire(parcel, "send", actor=SYSTEM).runs
-    it = {"id": str(parcel.pk), "run": owed.pk}
+    [pending] = fire(parcel, "send", actor=SYSTEM).runs
+    it = {"id": str(parcel.pk), "run": pending.pk}
     view = run("return await parcels.cancel(it.id, it.run, {reason: 'Wrong one.'})", it)
     assert view["runs"][0]["status"] == "cancelled"
     assert run("return (await parcels.retry(it.id, it.run)).runs[0].status", it) == "queued"
@@ -95,8 +95,8 @@ def test_an_operator_retries_continues_and_cancels(run: Run, parcel: Parcel) -> 
         status="succeeded", outcome="succeeded", result={"label": "L-1"}, follow_up="abandoned", fence=1
     )
     assert run("return (await parcels.continue(it.id, it.run, {reason: 'Now.'})).state", it) == "sent"
-    deeds = OperatorAction.objects.order_by("id").values_list("action", "reason")
-    assert list(deeds) == [("cancel", "Wrong one."), ("retry", ""), ("continue", "Now.")]
+    actions = OperatorAction.objects.order_by("id").values_list("action", "reason")
+    assert list(actions) == [("cancel", "Wrong one."), ("retry", ""), ("continue", "Now.")]
 
 
 # Stale pages -------------------------------------------------------------------------------------
@@ -231,14 +231,14 @@ def test_the_token_is_shown_to_no_other_site(run: Run, page: Any) -> None:
 # Busy --------------------------------------------------------------------------------------------
 
 
-def test_it_is_busy_while_a_deed_is_on_its_way(run: Run, ticket: Ticket) -> None:
+def test_it_is_busy_while_a_operator_action_is_on_its_way(run: Run, ticket: Ticket) -> None:
     code = """
         const told = [];
         tickets.addEventListener("busy", () => told.push(tickets.busy));
         const before = tickets.busy;
-        const deeds = [tickets.fire(it, "touch"), tickets.fire(it, "nonsense").catch(() => null)];
+        const actions = [tickets.fire(it, "touch"), tickets.fire(it, "nonsense").catch(() => null)];
         const during = tickets.busy;
-        await Promise.all(deeds);
+        await Promise.all(actions);
         return [before, during, tickets.busy, told];
     """
     assert run(code, ticket.pk) == [False, True, False, [True, False]]

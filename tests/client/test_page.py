@@ -9,8 +9,8 @@ import pytest
 
 from lifecycle import SYSTEM
 from lifecycle.runtime import fire
-from tests.desk.models import Ticket
 from tests.docs.pages import ROOT, blocks
+from tests.support.models import Ticket
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.django_db(transaction=True)]
 

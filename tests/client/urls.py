@@ -1,4 +1,4 @@
-"""A page of a project's own, and the desk's doors."""
+"""A page of a project's own, and the support team's endpoints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 @ensure_csrf_cookie
 def page(request: Any) -> HttpResponse:
     """Under the strictest policy that a page with scripts can have."""
-    response = HttpResponse("<!doctype html><title>Desk</title><p id=state></p>")
+    response = HttpResponse("<!doctype html><title>Support</title><p id=state></p>")
     response["Content-Security-Policy"] = "default-src 'self'"
     return response
 

@@ -184,7 +184,7 @@ def test_migrate_installs_the_guard_when_the_setting_is_on_and_removes_it_when_i
     try:
         call_command("migrate", verbosity=0)
         tables = {table for _, table in installed()}
-        assert {"columns_order", "columns_invoice", "columns_oldtable", "desk_ticket"} <= tables
+        assert {"columns_order", "columns_invoice", "columns_oldtable", "support_ticket"} <= tables
         assert all(name.startswith(PREFIX) for name, _ in installed())
     finally:
         settings.LIFECYCLE = {}

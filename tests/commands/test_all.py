@@ -131,7 +131,7 @@ class TestPrune:
 @pytest.mark.django_db
 class TestTick:
     def test_a_failing_part_exits_with_1_and_the_others_are_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(turn: Pass) -> None:
+        def fail(sweep: Pass) -> None:
             raise RuntimeError("broken")
 
         monkeypatch.setitem(PARTS, "timeouts", fail)

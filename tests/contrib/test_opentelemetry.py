@@ -1,4 +1,4 @@
-"""Spans: from the request that fires to the effect that is owed, in one trace; nothing without being asked for."""
+"""Spans: from the request that fires to the effect that is pending, in one trace; nothing without being asked for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire, fire_many, register_guard
 from lifecycle.sweeps.tick import tick
-from tests.desk.models import Parcel
+from tests.support.models import Parcel
 
 sdk = pytest.importorskip("opentelemetry.sdk.trace")
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor  # noqa: E402

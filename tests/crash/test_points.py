@@ -19,7 +19,7 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
 from lifecycle.runtime import create, fire
 from lifecycle.testing import travel
-from tests.desk.models import Parcel
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,8 +27,8 @@ USING = "default"
 KINDS = ("scan", "label", "refund")  # the scan first: its label is made before
 
 
-def owe(kind: str) -> Parcel:
-    """A parcel that owes one run: with a follow-up, atomic, or with nothing after it."""
+def enqueue(kind: str) -> Parcel:
+    """A parcel that enqueues one run: with a follow-up, atomic, or with nothing after it."""
     parcel = create(Parcel(), actor=SYSTEM)
     if kind == "refund":
         fire(parcel, "take_back", actor=SYSTEM)
@@ -75,7 +75,7 @@ def test_whatever_a_worker_was_doing_when_it_ended_every_run_is_done_once(
     point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """celery/celery #3541, #1628, OpenFn #4708: recovery needs nothing but the rows, least of all the message."""
-    parcels = {kind: owe(kind) for kind in KINDS}
+    parcels = {kind: enqueue(kind) for kind in KINDS}
     before = set(EffectRun.objects.filter(status="succeeded").values_list("pk", flat=True))
     log = tmp_path / "starts"
 

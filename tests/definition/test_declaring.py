@@ -35,14 +35,14 @@ from lifecycle import (
 from lifecycle.definition import lifecycle as declarations
 from lifecycle.definition.compiler import shape
 from lifecycle.definition.durations import InvalidDuration
-from tests.desk.lifecycles import ParcelLifecycle, TicketLifecycle
-from tests.desk.models import Ticket
+from tests.support.lifecycles import ParcelLifecycle, TicketLifecycle
+from tests.support.models import Ticket
 
 
 class Base(Lifecycle[Any]):
     class Meta:
         abstract = True
-        name = "doors"
+        name = "gates"
         states = ["open", "closed", "locked", "gone"]
         initial = "open"
         final = "gone"
@@ -241,7 +241,7 @@ def test_a_dotted_path_is_not_imported_before_it_is_called() -> None:
         asked.ask(None)
 
 
-def test_one_guard_may_stand_before_several_transitions_all_of_them_or_birth() -> None:
+def test_one_guard_may_stand_before_several_transitions_all_of_them_or_creation() -> None:
     class Process(Base):
         @guard(on=[Base.lock, "unlock"], kind="permission")
         def has_key(self, ctx: Any) -> bool:
@@ -315,7 +315,7 @@ def test_sets_are_asked_in_the_order_they_are_declared() -> None:
 # Effects ----------------------------------------------------------------------------------------------
 
 
-def test_effects_are_owed_by_transitions_and_by_entering_states() -> None:
+def test_effects_are_enqueued_by_transitions_and_by_entering_states() -> None:
     @effect
     def shared(ctx: Any) -> str:
         return f"shared {ctx}"
@@ -562,7 +562,7 @@ def test_the_hash_does_not_depend_on_process_code_or_labels() -> None:
         {"slam": Transition("open", "closed")},
         {"later": Timeout("close", when="open", after=timedelta(1))},
         {"boom": effect(on="close")(lambda self, ctx: None)},
-        {"Meta": type("Meta", (), {"name": "gates"})},
+        {"Meta": type("Meta", (), {"name": "barriers"})},
     ],
     ids=["sources", "manual", "transition", "timeout", "effect", "name"],
 )

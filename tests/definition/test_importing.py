@@ -17,15 +17,15 @@ began = time.perf_counter()
 import lifecycle
 took = time.perf_counter() - began
 
-class Doors(lifecycle.Lifecycle[object]):
+class Gates(lifecycle.Lifecycle[object]):
     class Meta:
-        name = "doors"
+        name = "gates"
         states = ["open", "closed"]
         initial = "open"
         final = "closed"
     close = lifecycle.Transition("open", "closed")
 
-assert Doors.definition.hash
+assert Gates.definition.hash
 from django.conf import settings
 assert not settings.configured
 heavy = ("django.db", "celery", "kombu", "rest_framework", "cattrs", "django.forms")

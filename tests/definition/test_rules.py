@@ -29,15 +29,15 @@ from lifecycle import (
     on_leave,
 )
 from lifecycle.definition.problems import Problem
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 
 
-class Door(Lifecycle[Any]):
+class Gate(Lifecycle[Any]):
     """A process with nothing wrong; every case below breaks one thing of it."""
 
     class Meta:
         abstract = True
-        name = "doors"
+        name = "gates"
         states = ["open", "closed", "locked", "gone"]
         initial = "open"
         final = ["gone"]
@@ -70,7 +70,7 @@ def problems_of(make: Callable[[], Any]) -> list[Problem]:
 
 
 def test_a_definition_with_nothing_wrong_compiles() -> None:
-    class Good(Door):
+    class Good(Gate):
         pass
 
     assert list(Good.definition.transitions) == ["close", "reopen", "lock", "unlock", "remove"]
@@ -81,48 +81,48 @@ def test_a_definition_with_nothing_wrong_compiles() -> None:
 
 @wrong(("lifecycle.E001", "Broken.Meta", "Meta has no option 'inital'."))
 def meta_with_an_unknown_option() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             inital = "open"
 
 
 @wrong(("lifecycle.E001", "Broken.close", "Transition has no option 'lable'."))
 def transition_with_an_unknown_option() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         close = Transition("open", "closed", lable="Close")  # type: ignore[arg-type]
 
 
 @wrong(("lifecycle.E001", "Broken.ring", "Effect has no option 'retires'."))
 def effect_with_an_unknown_option() -> None:
-    class Broken(Door):
-        @effect(on=Door.close, retires=3)  # type: ignore[call-overload]
+    class Broken(Gate):
+        @effect(on=Gate.close, retires=3)  # type: ignore[call-overload]
         def ring(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E001", "Broken.ring", "Effect has no option 'on_sucess'."))
 def transition_effect_with_an_unknown_option() -> None:
-    class Broken(Door):
-        @Door.close.effect(on_sucess="reopen")  # type: ignore[call-overload]
+    class Broken(Gate):
+        @Gate.close.effect(on_sucess="reopen")  # type: ignore[call-overload]
         def ring(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E001", "Broken.is_free", "guard has no option 'msg'."))
 def guard_with_an_unknown_option() -> None:
-    class Broken(Door):
-        @Door.close.guard(msg="Somebody stands in it.")  # type: ignore[call-overload]
+    class Broken(Gate):
+        @Gate.close.guard(msg="Somebody stands in it.")  # type: ignore[call-overload]
         def is_free(self, ctx: Any) -> bool:
             return True
 
 
 @wrong(("lifecycle.E001", "Broken.later", "Timeout has no option 'batchsize'."))
 def timeout_with_an_unknown_option() -> None:
-    class Broken(Door):
-        later = Timeout(Door.close, when="open", after=timedelta(1), batchsize=3)  # type: ignore[arg-type]
+    class Broken(Gate):
+        later = Timeout(Gate.close, when="open", after=timedelta(1), batchsize=3)  # type: ignore[arg-type]
 
 
 @wrong(("lifecycle.E001", "Broken.Meta.states.open", "State has no option 'colour'."))
 def state_with_an_unknown_option() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             states = {"open": {"colour": "red"}, "closed": {}, "locked": {}, "gone": {}}
 
@@ -136,7 +136,7 @@ def state_with_an_unknown_option() -> None:
     ("lifecycle.E002", "Broken.close", "label is 7."),
 )
 def transition_with_options_of_the_wrong_type() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         close = Transition(
             "open",
             "closed",
@@ -156,40 +156,40 @@ def transition_with_options_of_the_wrong_type() -> None:
     ("lifecycle.E002", "Broken.ring", "retry is 3."),
 )
 def effect_with_options_of_the_wrong_type() -> None:
-    class Broken(Door):
-        @effect(on=Door.close, timeout=timedelta(0), delay=timedelta(-1), queue="", retry=3)  # type: ignore[call-overload]
+    class Broken(Gate):
+        @effect(on=Gate.close, timeout=timedelta(0), delay=timedelta(-1), queue="", retry=3)  # type: ignore[call-overload]
         def ring(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E002", "Broken.is_free", "kind is 'wish'."))
 def guard_of_an_unknown_kind() -> None:
-    class Broken(Door):
-        @Door.close.guard(kind="wish")  # type: ignore[call-overload]
+    class Broken(Gate):
+        @Gate.close.guard(kind="wish")  # type: ignore[call-overload]
         def is_free(self, ctx: Any) -> bool:
             return True
 
 
 @wrong(("lifecycle.E002", "Broken.later", "batch_size is 0."))
 def timeout_with_an_empty_batch() -> None:
-    class Broken(Door):
-        later = Timeout(Door.close, when="open", after=timedelta(1), batch_size=0)
+    class Broken(Gate):
+        later = Timeout(Gate.close, when="open", after=timedelta(1), batch_size=0)
 
 
 @wrong(("lifecycle.E002", "Broken.on_day", "at is 7."))
 def deadline_at_a_number() -> None:
-    class Broken(Door):
-        on_day = Deadline(Door.close, when="open", at=7)
+    class Broken(Gate):
+        on_day = Deadline(Gate.close, when="open", at=7)
 
 
 @wrong(
-    ("lifecycle.E002", "Broken.Meta.accessor", "accessor is 'a door'."),
+    ("lifecycle.E002", "Broken.Meta.accessor", "accessor is 'a gate'."),
     ("lifecycle.E002", "Broken.Meta.queue", "queue is None."),
     ("lifecycle.E002", "Broken.Meta.services", "services is 5."),
 )
 def meta_with_options_of_the_wrong_type() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
-            accessor = "a door"
+            accessor = "a gate"
             queue = None
             services = 5
 
@@ -197,23 +197,23 @@ def meta_with_options_of_the_wrong_type() -> None:
 # Names ------------------------------------------------------------------------------------------------
 
 
-@wrong(("lifecycle.E003", "Broken", "The lifecycle name 'my doors' cannot be stored."))
+@wrong(("lifecycle.E003", "Broken", "The lifecycle name 'my gates' cannot be stored."))
 def lifecycle_name_with_a_space() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
-            name = "my doors"
+            name = "my gates"
 
 
 @wrong(("lifecycle.E003", "Broken", f"The lifecycle name '{'d' * 101}' has 101 characters; 100 fit."))
 def lifecycle_name_too_long() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             name = "d" * 101
 
 
 @wrong(("lifecycle.E003", "Broken.$open", "The state name '$open' cannot be stored."))
 def state_name_of_the_librarys_own() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             states = ["open", "closed", "locked", "gone", "$open"]
 
@@ -223,7 +223,7 @@ def state_name_of_the_librarys_own() -> None:
 
 @wrong(("lifecycle.E003", f"Broken.{'s' * 64}", f"The state name '{'s' * 64}' has 64 characters; 63 fit."))
 def state_name_too_long() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             states = ["open", "closed", "locked", "gone", "s" * 64]
 
@@ -232,21 +232,21 @@ def state_name_too_long() -> None:
 
 @wrong(("lifecycle.E003", "Broken._close", "The transition name '_close' cannot be stored."))
 def transition_name_with_an_underscore_first() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         _close = Transition("open", "closed")
 
 
 @wrong(("lifecycle.E003", "Broken.ring the bell", "The effect name 'ring the bell' cannot be stored."))
 def effect_name_with_spaces() -> None:
-    class Broken(Door):
-        @effect(on=Door.close, name="ring the bell")
+    class Broken(Gate):
+        @effect(on=Gate.close, name="ring the bell")
         def ring(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E003", "Broken.is_free", "The code 'not free!' of guard 'is_free' is no code."))
 def guard_code_with_a_space() -> None:
-    class Broken(Door):
-        @guard(on=[Door.close, Door.lock], code="not free!")
+    class Broken(Gate):
+        @guard(on=[Gate.close, Gate.lock], code="not free!")
         def is_free(self, ctx: Any) -> bool:
             return True
 
@@ -256,7 +256,7 @@ def state_that_is_a_number() -> None:
     class Number(Enum):
         ONE = 1
 
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             states = ["open", "closed", "locked", "gone", Number.ONE]
 
@@ -276,26 +276,26 @@ def no_meta_at_all() -> None:
 
 @wrong(("lifecycle.E004", "Broken.Meta.model", "Meta.model is 'Order', which is no model class."))
 def model_by_name() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             model = "Order"
 
 
 @wrong(("lifecycle.E005", "Broken.shut", "'shut' is the same transition object as 'close'."))
 def one_transition_under_two_names() -> None:
-    class Broken(Door):
-        shut = Door.close
+    class Broken(Gate):
+        shut = Gate.close
 
 
 @wrong(("lifecycle.E006", "Broken.services", "'services' is a name of Lifecycle itself and cannot be a transition."))
 def transition_with_a_name_of_lifecycle_itself() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         services = Transition("open", "closed")  # type: ignore[assignment]
 
 
 @wrong(("lifecycle.E007", "Broken.close", "'close' is a transition in a base class and something else here."))
 def transition_overridden_by_a_function() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         def close(self, ctx: Any) -> None: ...  # type: ignore[override]
 
 
@@ -304,30 +304,30 @@ def transition_overridden_by_a_function() -> None:
 
 @wrong(("lifecycle.E008", "Broken.is_free", "The guard 'is_free' cannot be called with one argument."))
 def guard_without_a_context() -> None:
-    class Broken(Door):
-        @Door.close.guard
+    class Broken(Gate):
+        @Gate.close.guard
         def is_free(self) -> bool:
             return True
 
 
 @wrong(("lifecycle.E008", "Broken.is_free", "The guard 'is_free' is async, and it is called by synchronous code."))
 def guard_that_is_async() -> None:
-    class Broken(Door):
-        @Door.close.guard
+    class Broken(Gate):
+        @Gate.close.guard
         async def is_free(self, ctx: Any) -> bool:
             return True
 
 
 @wrong(("lifecycle.E008", "Broken.ring", "The effect 'ring' is async, and it is called by synchronous code."))
 def effect_that_is_async() -> None:
-    class Broken(Door):
-        @Door.close.effect
+    class Broken(Gate):
+        @Gate.close.effect
         async def ring(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E008", "Broken.close", "The guard 'is_fre' cannot be called."))
 def guard_by_a_wrong_name() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         close = Transition("open", "closed", guards=["is_fre"])
 
         def is_free(self, ctx: Any) -> bool:
@@ -336,7 +336,7 @@ def guard_by_a_wrong_name() -> None:
 
 @wrong(("lifecycle.E008", "Broken.close", "The set 5 cannot be called."))
 def set_that_is_a_number() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         close = Transition("open", "closed", set=5)
 
 
@@ -345,9 +345,9 @@ def set_that_is_a_number() -> None:
     ("lifecycle.E008", "Broken.is_free", "The guard 'is_free' cannot be called."),
 )
 def declarations_around_no_function() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         ring = effect(on="close")(5)  # type: ignore[arg-type]
-        is_free = Door.close.guard(5)  # type: ignore[type-var]
+        is_free = Gate.close.guard(5)  # type: ignore[type-var]
 
 
 # Parameters -------------------------------------------------------------------------------------------
@@ -355,7 +355,7 @@ def declarations_around_no_function() -> None:
 
 @wrong(("lifecycle.E009", "Broken.Parameters", "Parameters is not a frozen dataclass."))
 def parameters_that_can_be_changed() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @dataclass
         class Parameters:
             patience: int = 3
@@ -363,7 +363,7 @@ def parameters_that_can_be_changed() -> None:
 
 @wrong(("lifecycle.E009", "Broken.Parameters.patience", "Parameter 'patience' has no default."))
 def parameter_without_a_default() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @dataclass(frozen=True)
         class Parameters:
             patience: int
@@ -377,7 +377,7 @@ def parameter_without_a_default() -> None:
     )
 )
 def parameter_that_is_no_json() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @dataclass(frozen=True)
         class Parameters:
             model: object = None
@@ -387,7 +387,7 @@ def parameter_that_is_no_json() -> None:
     ("lifecycle.E009", "Broken.Parameters.patience", "The default of parameter 'patience' is 'long', no whole number.")
 )
 def parameter_whose_default_is_of_another_type() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @dataclass(frozen=True)
         class Parameters:
             patience: int = "long"  # type: ignore[assignment]
@@ -436,21 +436,21 @@ def state_field_without_choices() -> None:
 
 @wrong(("lifecycle.E011", "Broken.Meta.states", "The state 'open' is listed twice."))
 def state_listed_twice() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             states = ["open", "closed", "locked", "gone", "open"]
 
 
 @wrong(("lifecycle.E012", "Broken.Meta.initial", "Meta.initial names 'opne', which is no state."))
 def unknown_initial_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             initial = ["open", "opne"]
 
 
 @wrong(("lifecycle.E013", "Broken.Meta.final", "Meta.final names 'goner', which is no state."))
 def unknown_final_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             final = ["gone", "goner"]
 
@@ -471,40 +471,40 @@ def description_of_a_state_the_field_does_not_have() -> None:
 
 @wrong(("lifecycle.E015", "Broken.Meta.states", "No path leads from an initial state to 'locked'."))
 def state_nobody_can_come_to() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         lock = None  # type: ignore[assignment]
 
 
 @wrong(("lifecycle.E016", "Broken.Meta.final", "'locked' is not final, but no transition leaves it."))
 def state_nobody_can_leave() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         unlock = None  # type: ignore[assignment]
         remove = Transition(["open", "closed"], "gone")
 
 
 @wrong(("lifecycle.E017", "Broken.return_", "Transition 'return_' leaves the final state 'gone'."))
 def final_state_that_is_left() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         return_ = Transition("gone", "open")
 
 
 @wrong(("lifecycle.E018", "Broken.say_goodbye", "'say_goodbye' waits for 'gone' to be left, and it is final."))
 def leave_hook_on_a_final_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @on_leave("gone")
         def say_goodbye(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E019", "Broken.lock", "Transition 'lock' leads into the deprecated state 'locked'."))
 def transition_into_a_deprecated_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         class Meta:
             states = {"open": "Open", "closed": "Closed", "locked": State("Locked", deprecated=True), "gone": "Gone"}
 
 
 @wrong(("lifecycle.E019", "Broken.Meta.initial", "The initial state 'ajar' is deprecated."))
-def birth_in_a_deprecated_state() -> None:
-    class Broken(Door):
+def creation_in_a_deprecated_state() -> None:
+    class Broken(Gate):
         class Meta:
             states = {"ajar": State(deprecated=True), "open": "Open", "closed": "", "locked": "", "gone": ""}
             initial = ["open", "ajar"]
@@ -518,7 +518,7 @@ def birth_in_a_deprecated_state() -> None:
     ("lifecycle.E020", "Broken.wait", "Transition 'wait' has no target."),
 )
 def transitions_without_ends() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         vanish = Transition([], "gone")
         wait = Transition("open", None)
 
@@ -531,52 +531,52 @@ def transitions_without_ends() -> None:
     )
 )
 def transition_from_nowhere() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         vanish = Transition(ANY_EXCEPT("open", "closed", "locked"), "gone")
 
 
 @wrong(("lifecycle.E021", "Broken.close", "There is no state 'opne'."))
 def transition_from_an_unknown_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         close = Transition(["open", "opne"], "closed")
 
 
 @wrong(("lifecycle.E021", "Broken.close", "There is no state 'clsed'."))
 def transition_to_an_unknown_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         slam = Transition("open", "closed")
         close = Transition("open", "clsed")
 
 
 @wrong(("lifecycle.E021", "Broken.remove", "There is no state 'opne'."))
 def any_except_an_unknown_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         remove = Transition(ANY_EXCEPT("opne"), "gone")
 
 
 @wrong(("lifecycle.E021", "Broken.jump", "Transition 'jump' has the target ANY."))
 def transition_to_any_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         jump = Transition("open", ANY, route=lambda ctx: "open")
 
 
 @wrong(("lifecycle.E022", "Broken.push", "Transition 'push' has 2 targets and no route."))
 def several_targets_without_a_route() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         push = Transition("open", ["closed", "locked"])
 
 
 @wrong(("lifecycle.E023", "Broken.close", "Transition 'close' has a route and a single target."))
 def route_with_nothing_to_choose() -> None:
-    class Broken(Door):
-        @Door.close.route
+    class Broken(Gate):
+        @Gate.close.route
         def where_to(self, ctx: Any) -> str:
             return "closed"
 
 
 @wrong(("lifecycle.E023", "Broken.push", "Transition 'push' has 2 routes."))
 def two_routes() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         push = Transition("open", ["closed", "locked"], route=lambda ctx: "closed")
 
         @push.route
@@ -594,13 +594,13 @@ def two_routes() -> None:
     ("lifecycle.E024", "Broken.close", "Transition 'close' accepts 'id', the record's key."),
 )
 def accepting_owned_columns() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         close = Transition("open", "closed", accept=["note", "status", "lifecycle_version", "id"])
 
 
 @wrong(("lifecycle.E025", "Broken.push", "Transition 'push' has on_same='ok' and several targets."))
 def on_same_with_several_targets() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         push = Transition("open", ["closed", "locked"], route=lambda ctx: "closed", on_same="ok")
 
 
@@ -614,13 +614,13 @@ def form_with_a_file() -> None:
         scan = forms.FileField(required=False)
         note = forms.CharField(widget=forms.Textarea)
 
-    class Broken(Door):
+    class Broken(Gate):
         close = Transition("open", "closed", form=WithFiles)
 
 
 @wrong(("lifecycle.E026", "Broken.is_free", "There is no transition 'cloes'."))
 def guard_on_an_unknown_transition() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @guard(on=["close", "cloes"])
         def is_free(self, ctx: Any) -> bool:
             return True
@@ -628,39 +628,41 @@ def guard_on_an_unknown_transition() -> None:
 
 @wrong(("lifecycle.E026", "Broken.ring", "There is no transition 'cloes'."))
 def effect_on_an_unknown_transition() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @effect(on=["close", "cloes"])
         def ring(self, ctx: Any) -> None: ...
 
 
-@wrong(("lifecycle.E026", "Broken.ring", "Effect 'ring' is to be owed by birth, which owes nothing itself."))
-def effect_on_birth() -> None:
-    class Broken(Door):
+@wrong(
+    ("lifecycle.E026", "Broken.ring", "Effect 'ring' is to be enqueued by the creation, which enqueues nothing itself.")
+)
+def effect_on_creation() -> None:
+    class Broken(Gate):
         @effect(on=[CREATE, "close"])
         def ring(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E026", "Broken.is_free", "The transition 'shut' belongs to another lifecycle."))
 def guard_on_a_transition_of_another_lifecycle() -> None:
-    class Other(Door):
+    class Other(Gate):
         shut = Transition("open", "closed")
 
-    class Broken(Door):
-        @guard(on=[Other.shut, Door.close])
+    class Broken(Gate):
+        @guard(on=[Other.shut, Gate.close])
         def is_free(self, ctx: Any) -> bool:
             return True
 
 
 @wrong(("lifecycle.E027", "Broken.creak", "There is no state 'opne'."))
 def hook_on_an_unknown_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @on_enter("opne", "open")
         def creak(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E027", "Broken.creak", "There is no state 'opne'."))
 def effect_on_entering_an_unknown_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @effect(on_enter=["opne", "open"])
         def creak(self, ctx: Any) -> None: ...
 
@@ -670,20 +672,20 @@ def effect_on_entering_an_unknown_state() -> None:
 
 @wrong(("lifecycle.E030", "Broken.chime", "Two effects are named 'ring'."))
 def two_effects_of_one_name() -> None:
-    class Broken(Door):
-        @Door.close.effect
+    class Broken(Gate):
+        @Gate.close.effect
         def ring(self, ctx: Any) -> None: ...
 
-        @Door.close.effect(name="ring")
+        @Gate.close.effect(name="ring")
         def chime(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E031", "Broken.close", "There is no effect 'rong'."))
-def transition_owing_an_unknown_effect() -> None:
-    class Broken(Door):
+def transition_enqueueing_an_unknown_effect() -> None:
+    class Broken(Gate):
         close = Transition("open", "closed", effects=["rong"])
 
-        @Door.lock.effect
+        @Gate.lock.effect
         def ring(self, ctx: Any) -> None: ...
 
 
@@ -691,7 +693,7 @@ def transition_owing_an_unknown_effect() -> None:
     ("lifecycle.E031", "Broken.later", "There is no effect 'rong'."),
 )
 def reminder_of_an_unknown_effect() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         later = Reminder("rong", when="open", after=timedelta(1))
 
 
@@ -704,9 +706,9 @@ BAD_RETRY = (
 
 @wrong(("lifecycle.E032", "Broken.ring", BAD_RETRY))
 def retry_that_cannot_be_kept() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @effect(
-            on=Door.close,
+            on=Gate.close,
             retry=Retry(
                 attempts=0, total=timedelta(0), backoff=timedelta(-1), factor=0, jitter=2, retry_on="ValueError"
             ),  # type: ignore[arg-type]
@@ -722,8 +724,8 @@ LIMITS_NOTHING = (
 
 @wrong(("lifecycle.E032", "Broken.ring", LIMITS_NOTHING))
 def retry_whose_total_limits_nothing() -> None:
-    class Broken(Door):
-        @Door.close.effect(retry=Retry(total=timedelta(hours=4)))
+    class Broken(Gate):
+        @Gate.close.effect(retry=Retry(total=timedelta(hours=4)))
         def ring(self, ctx: Any) -> None: ...
 
 
@@ -732,8 +734,8 @@ TOO_SHORT = "The lease of effect 'ring' is 0:00:00.900000: too short to be renew
 
 @wrong(("lifecycle.E034", "Broken.ring", TOO_SHORT))
 def lease_too_short_to_be_kept() -> None:
-    class Broken(Door):
-        @Door.close.effect(lease=timedelta(milliseconds=900))
+    class Broken(Gate):
+        @Gate.close.effect(lease=timedelta(milliseconds=900))
         def ring(self, ctx: Any) -> None: ...
 
 
@@ -742,15 +744,15 @@ NEVER_SILENT = "Effect 'ring' may be silent for 0:01:00, but its attempt ends af
 
 @wrong(("lifecycle.E034", "Broken.ring", NEVER_SILENT))
 def heartbeat_timeout_that_limits_nothing() -> None:
-    class Broken(Door):
-        @Door.close.effect(heartbeat_timeout=timedelta(minutes=1))
+    class Broken(Gate):
+        @Gate.close.effect(heartbeat_timeout=timedelta(minutes=1))
         def ring(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E035", "Broken.ring", "There is no transition 'lokc'."))
 def follow_up_that_is_no_transition() -> None:
-    class Broken(Door):
-        @Door.close.effect(on_success="lokc")
+    class Broken(Gate):
+        @Gate.close.effect(on_success="lokc")
         def ring(self, ctx: Any) -> None: ...
 
 
@@ -760,8 +762,8 @@ def follow_up_that_is_no_transition() -> None:
     ("lifecycle.E036", "Broken.ring", "on_dead of effect 'ring' is 'reopen', which cannot start in 'open'."),
 )
 def follow_up_that_cannot_start_in_the_entered_state() -> None:
-    class Broken(Door):
-        @effect(on_enter="open", on_success=Door.lock, on_failure=Door.unlock, on_dead=Door.reopen)
+    class Broken(Gate):
+        @effect(on_enter="open", on_success=Gate.lock, on_failure=Gate.unlock, on_dead=Gate.reopen)
         def ring(self, ctx: Any) -> None: ...
 
 
@@ -769,30 +771,30 @@ def follow_up_that_cannot_start_in_the_entered_state() -> None:
     ("lifecycle.E036", "Broken.ring", "on_success of effect 'ring' is 'close', which cannot start in 'gone' or after.")
 )
 def follow_up_that_cannot_start_after_the_transition() -> None:
-    class Broken(Door):
-        @Door.remove.effect(on_success=Door.close)
+    class Broken(Gate):
+        @Gate.remove.effect(on_success=Gate.close)
         def ring(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E036", "Broken.ring", "on_success of effect 'ring' is 'close', which cannot start in 'closed'."))
 def follow_up_of_a_stay_bound_effect_that_cannot_start_in_the_target() -> None:
-    class Broken(Door):
-        @Door.close.effect(on_success=Door.close, stay_bound=True)
+    class Broken(Gate):
+        @Gate.close.effect(on_success=Gate.close, stay_bound=True)
         def ring(self, ctx: Any) -> None: ...
 
 
 @wrong(("lifecycle.E036", "Broken.ring", "on_success of effect 'ring' is 'unlock', which cannot start in 'open'."))
 def follow_up_of_a_reminder_that_cannot_start_in_its_state() -> None:
-    class Broken(Door):
-        @effect(on_success=Door.unlock)
+    class Broken(Gate):
+        @effect(on_success=Gate.unlock)
         def ring(self, ctx: Any) -> None: ...
 
         later = Reminder(ring, when="open", after=timedelta(1))
 
 
-@wrong(("lifecycle.E037", "Broken.ring", "Effect 'ring' is owed by nothing."))
-def effect_nothing_owes() -> None:
-    class Broken(Door):
+@wrong(("lifecycle.E037", "Broken.ring", "Effect 'ring' is enqueued by nothing."))
+def effect_nothing_enqueues() -> None:
+    class Broken(Gate):
         @effect()
         def ring(self, ctx: Any) -> None: ...
 
@@ -801,7 +803,7 @@ def effect_nothing_owes() -> None:
     ("lifecycle.E038", "Broken.ring", "Effect 'ring' has only_during_stay=True and stay_bound=False: it has no stay.")
 )
 def effect_for_a_stay_it_is_not_bound_to() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @effect(on_enter="open", only_during_stay=True, stay_bound=False)
         def ring(self, ctx: Any) -> None: ...
 
@@ -811,40 +813,40 @@ def effect_for_a_stay_it_is_not_bound_to() -> None:
 
 @wrong(("lifecycle.E040", "Broken.later", "There is no transition 'cloes'."))
 def timeout_of_an_unknown_transition() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         later = Timeout("cloes", when="open", after=timedelta(1))
 
 
 @wrong(("lifecycle.E040", "Broken.later", "There is no transition 'close'."))
 def timeout_of_a_transition_that_was_removed() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         close = None  # type: ignore[assignment]
         slam = Transition("open", "closed")
-        later = Timeout(Door.close, when="open", after=timedelta(1))
+        later = Timeout(Gate.close, when="open", after=timedelta(1))
 
 
 @wrong(("lifecycle.E041", "Broken.later", "There is no state 'opne'."))
 def timeout_in_an_unknown_state() -> None:
-    class Broken(Door):
-        later = Timeout(Door.close, when=["open", "opne"], after=timedelta(1))
+    class Broken(Gate):
+        later = Timeout(Gate.close, when=["open", "opne"], after=timedelta(1))
 
 
 @wrong(("lifecycle.E041", "Broken.later", "'later' waits in no state."))
 def timeout_that_waits_nowhere() -> None:
-    class Broken(Door):
-        later = Timeout(Door.close, when=[], after=timedelta(1))
+    class Broken(Gate):
+        later = Timeout(Gate.close, when=[], after=timedelta(1))
 
 
 @wrong(("lifecycle.E042", "Broken.later", "'later' waits in 'locked', where 'close' cannot start."))
 def timeout_where_its_transition_cannot_start() -> None:
-    class Broken(Door):
-        later = Timeout(Door.close, when=["open", "locked"], after=timedelta(1))
+    class Broken(Gate):
+        later = Timeout(Gate.close, when=["open", "locked"], after=timedelta(1))
 
 
 @wrong(("lifecycle.E042", "Broken.on_day", "'on_day' waits in 'locked', where 'close' cannot start."))
 def deadline_where_its_transition_cannot_start() -> None:
-    class Broken(Door):
-        on_day = Deadline(Door.close, when=["open", "locked"], at="due_on")
+    class Broken(Gate):
+        on_day = Deadline(Gate.close, when=["open", "locked"], at="due_on")
 
 
 @wrong(
@@ -858,22 +860,22 @@ def deadline_where_its_transition_cannot_start() -> None:
     ),
 )
 def waits_that_are_no_durations() -> None:
-    class Broken(Door):
-        at_once = Timeout(Door.close, when="open", after=timedelta(0))
-        before = Timeout(Door.close, when="open", after=timedelta(-1))
-        number = Timeout(Door.close, when="open", after=lambda parameters: 180)  # type: ignore[arg-type, return-value]
-        boom = Timeout(Door.close, when="open", after=lambda parameters: parameters.window)
+    class Broken(Gate):
+        at_once = Timeout(Gate.close, when="open", after=timedelta(0))
+        before = Timeout(Gate.close, when="open", after=timedelta(-1))
+        number = Timeout(Gate.close, when="open", after=lambda parameters: 180)  # type: ignore[arg-type, return-value]
+        boom = Timeout(Gate.close, when="open", after=lambda parameters: parameters.window)
 
 
 @wrong(("lifecycle.E008", "Broken.later", "The after 180 cannot be called."))
 def wait_that_is_a_number() -> None:
-    class Broken(Door):
-        later = Timeout(Door.close, when="open", after=180)  # type: ignore[arg-type]
+    class Broken(Gate):
+        later = Timeout(Gate.close, when="open", after=180)  # type: ignore[arg-type]
 
 
 @wrong(("lifecycle.E045", "Broken.later", "'later' reminds in 'gone', which is final."))
 def reminder_in_a_final_state() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @effect
         def ring(self, ctx: Any) -> None: ...
 
@@ -882,7 +884,7 @@ def reminder_in_a_final_state() -> None:
 
 @wrong(("lifecycle.E002", "Broken.later", "repeat is datetime.timedelta(0)."))
 def reminder_that_repeats_at_once() -> None:
-    class Broken(Door):
+    class Broken(Gate):
         @effect
         def ring(self, ctx: Any) -> None: ...
 
@@ -902,7 +904,7 @@ def test_a_definition_that_breaks_a_rule_is_refused_with_its_sentence(case: str)
 
 def test_all_problems_are_told_at_once_each_with_its_hint() -> None:
     def make() -> None:
-        class Broken(Door):
+        class Broken(Gate):
             close = Transition("opne", "closed", lable="Close")  # type: ignore[arg-type]
             later = Timeout("colse", when="open", after=timedelta(1))
 

@@ -13,7 +13,7 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.execution.drain import drain
 from lifecycle.runtime import create, fire
 from lifecycle.sweeps.tick import tick
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 
 @pytest.fixture

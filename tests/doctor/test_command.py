@@ -15,7 +15,7 @@ from lifecycle.models import Tick
 from lifecycle.models.writes import bypass
 from lifecycle.runtime import create
 from lifecycle.store import aliases
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("healthy")]
 

@@ -27,8 +27,8 @@ from lifecycle.models.writes import bypass, creation_in_any_state
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.store import timing
 from lifecycle.sweeps.tick import PARTS, tick
-from tests.desk.models import Parcel, Ticket
 from tests.execution.rows import queue_runs
+from tests.support.models import Parcel, Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("healthy")]
 
@@ -86,7 +86,7 @@ class TestRecords:
         """kmmbvnr/django-fsm #217, #295, #294; viewflow/viewflow #1: a typo, or a state that was removed too early."""
         ticket = create(Ticket(), actor=SYSTEM)
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE desk_ticket SET status = 'opne' WHERE id = %s", [ticket.pk])
+            cursor.execute("UPDATE support_ticket SET status = 'opne' WHERE id = %s", [ticket.pk])
 
         found = {finding.id: finding for finding in examine()}
 
@@ -197,7 +197,7 @@ class TestTicking:
         assert "2 hours" in finding.sentence
 
     def test_a_tick_whose_parts_fail_is_a_warning(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(turn: Any) -> None:
+        def fail(sweep: Any) -> None:
             raise RuntimeError("broken")
 
         monkeypatch.setitem(PARTS, "timeouts", fail)
@@ -218,7 +218,7 @@ class TestDatabase:
 
     def test_timeouts_without_an_index_on_state_and_time_are_a_warning(self) -> None:
         with connection.cursor() as cursor:
-            cursor.execute("DROP INDEX desk_ticket_due")
+            cursor.execute("DROP INDEX support_ticket_due")
 
         finding = the_finding()
 
@@ -267,7 +267,7 @@ class TestDatabase:
     def test_a_fault_that_cannot_be_looked_for_is_a_finding_and_stops_no_other(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def fail(patient: Any) -> Iterator[Finding]:
+        def fail(examined: Any) -> Iterator[Finding]:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT * FROM no_such_table")
             yield from ()

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 ROWS = int(os.environ.get("LIFECYCLE_TEST_ROWS", "100000"))
 RECORDS = """
-INSERT INTO desk_ticket (status, status_changed_at, lifecycle_version, title, note, answer, priority, log)
+INSERT INTO support_ticket (status, status_changed_at, lifecycle_version, title, note, answer, priority, log)
 SELECT CASE WHEN n %% 2 = 0 THEN 'open' ELSE 'waiting' END, now(), 2 - (n %% 2 = 0)::int, 't', '', '', 1, '[]'
 FROM generate_series(1, %s) n
 """
@@ -31,7 +31,7 @@ INSERT INTO lifecycle_transitionlog (lifecycle, record_id, transition, source, t
     actor_label, input, reason, request_hash, definition_hash, at)
 SELECT 'tickets', id::text, 'x', NULL, CASE WHEN v = 1 THEN 'open' ELSE 'waiting' END, v, 'system', 'system', '', '{}',
     '', '', '', now()
-FROM desk_ticket, generate_series(1, lifecycle_version) v
+FROM support_ticket, generate_series(1, lifecycle_version) v
 """
 
 
@@ -45,8 +45,10 @@ def test_looking_for_drift_reads_each_table_a_few_times_whatever_their_size() ->
     with connection.cursor() as cursor:
         cursor.execute(RECORDS, [ROWS])
         cursor.execute(ENTRIES)
-        cursor.execute("UPDATE desk_ticket SET status = 'solved' WHERE id IN (SELECT id FROM desk_ticket LIMIT 3)")
-        cursor.execute("ANALYZE desk_ticket, lifecycle_transitionlog")
+        cursor.execute(
+            "UPDATE support_ticket SET status = 'solved' WHERE id IN (SELECT id FROM support_ticket LIMIT 3)"
+        )
+        cursor.execute("ANALYZE support_ticket, lifecycle_transitionlog")
 
     with CaptureQueriesContext(connection) as statements:
         assert len(list(drifted(registry.get("tickets"), "default"))) == 3

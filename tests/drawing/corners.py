@@ -1,4 +1,4 @@
-"""Corners: how often the lines of a picture turn, read from the paths of its SVG as a browser draws them."""
+"""Corners: how often the lines of a picture bend, read from the paths of its SVG as a browser draws them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def lines(text: str) -> list[str]:
 
 
 def corners(text: str) -> int:
-    """Every turn of every line: each is drawn as one curve."""
+    """Every bend of every line: each is drawn as one curve."""
     return sum(line.count("Q") for line in lines(text))
 
 
 def straight(text: str) -> int:
-    """How many lines do not turn at all."""
+    """How many lines do not bend at all."""
     return sum("Q" not in line for line in lines(text))

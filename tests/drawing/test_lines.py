@@ -18,7 +18,7 @@ from tests.drawing.definitions import REVIEW, SUBSCRIPTION, TICKET, definitions
 from tests.drawing.faults import faults
 
 ORDERS = OrderLifecycle.definition
-# What the picture of each has at the most and at the least. A loop turns twice and cannot do without.
+# What the picture of each has at the most and at the least. A loop bends twice and cannot do without.
 RUNS = [(ORDERS, 18, 22, 10), (TICKET, 27, 48, 7), (SUBSCRIPTION, 10, 14, 3), (REVIEW, 4, 0, 4)]
 pytestmark = pytest.mark.once
 slowly = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

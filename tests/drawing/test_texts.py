@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lifecycle import Deadline, Lifecycle, State, Timeout, Transition, effect
 from lifecycle.drawing.dot import dot, quoted
 from lifecycle.drawing.mermaid import escaped, mermaid
-from tests.desk.lifecycles import ParcelLifecycle
+from tests.support.lifecycles import ParcelLifecycle
 
 MERMAID = """\
 stateDiagram-v2
@@ -43,7 +43,7 @@ stateDiagram-v2
 """
 
 DOT = """\
-digraph "doors" {
+digraph "gates" {
     rankdir=LR;
     node [shape=box, style="rounded"];
     "$start" [shape=point, label=""];
@@ -58,9 +58,9 @@ digraph "doors" {
 """
 
 
-class Doors(Lifecycle[Any]):
+class Gates(Lifecycle[Any]):
     class Meta:
-        name = "doors"
+        name = "gates"
         states = {"open": 'Open\n"wide"', "ajar": State("Ajar", deprecated=True), "end": State("End", final=True)}
         initial = "open"
 
@@ -78,11 +78,11 @@ def test_mermaid_shows_states_ends_and_who_fires_what() -> None:
 
 
 def test_dot_shows_states_ends_and_who_fires_what() -> None:
-    assert dot(Doors.definition) == DOT
+    assert dot(Gates.definition) == DOT
 
 
 def test_mermaid_survives_labels_and_names_that_mean_something_to_it() -> None:
-    text = mermaid(Doors.definition)
+    text = mermaid(Gates.definition)
     assert 'state "Open #quot;wide#quot;" as open' in text
     assert 'state "End" as state_3' in text  # "end" would end the diagram
     assert "open --> state_3 : C#58;\\close ⏱" in text

@@ -15,7 +15,7 @@ USING = "default"
 
 
 def an_entry(record_id: str = "none", **given: Any) -> TransitionLog:
-    """An entry that owes runs; each its own record unless said otherwise."""
+    """An entry that enqueues runs; each its own record unless said otherwise."""
     values: dict[str, Any] = {
         "lifecycle": "parcels",
         "record_id": record_id,

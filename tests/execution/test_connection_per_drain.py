@@ -11,7 +11,7 @@ from django.db.backends.signals import connection_created
 from lifecycle import SYSTEM
 from lifecycle.execution.drain import drain
 from lifecycle.runtime import create, fire
-from tests.desk.models import Parcel
+from tests.support.models import Parcel
 
 
 @pytest.mark.django_db(transaction=True)

@@ -16,8 +16,8 @@ from lifecycle.runtime import create, fire
 from lifecycle.store import claims, outcomes
 from lifecycle.store.outcomes import Crash
 from lifecycle.testing import meeting, race, travel
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, an_entry, claim, expire, facts, queue_run, queue_runs, stopped
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -87,7 +87,7 @@ def test_the_third_crash_is_death_and_the_record_is_not_stranded() -> None:
     assert parcel.status == "lost"
 
 
-def test_the_death_of_an_effect_without_follow_ups_owes_nothing() -> None:
+def test_the_death_of_an_effect_without_follow_ups_enqueues_nothing() -> None:
     queue_run(crashes=2)
     expire(claim())
 

@@ -20,8 +20,8 @@ from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims
 from lifecycle.testing import race
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, an_entry, claim, facts, queue_run, queue_runs
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 

@@ -18,8 +18,8 @@ from lifecycle.runtime import create, fire
 from lifecycle.store import claims, outcomes
 from lifecycle.store.claims import ClaimedRun, Wanted
 from lifecycle.store.outcomes import Crash, Failure
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, claim, expire, facts, queue_run
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 

@@ -16,8 +16,8 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.testing import force_state, race
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, stopped
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -146,7 +146,7 @@ def test_a_follow_up_whose_record_moved_on_is_dropped_with_the_reason(parcel: Pa
 
 
 def test_a_follow_up_of_an_earlier_visit_does_not_apply_to_a_later_one(parcel: Parcel, behave: dict[str, Any]) -> None:
-    """oban #1018: the stay that owed it is over, though the state is the same."""
+    """oban #1018: the stay that enqueued it is over, though the state is the same."""
 
     def effect(ctx: Any) -> dict[str, Any]:
         if ctx.run.pk == first.pk:

@@ -16,15 +16,15 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
 from lifecycle.runtime import create, fire
 from lifecycle.testing import fail_effect, travel
-from tests.desk.models import Parcel
 from tests.execution.rows import an_entry, queue_run, queue_runs, stopped
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def parcel() -> Parcel:
-    """A parcel whose label is owed."""
+    """A parcel whose label is pending."""
     record = create(Parcel(), actor=SYSTEM)
     fire(record, "send", actor=SYSTEM)
     return record
@@ -36,7 +36,7 @@ def the_run() -> EffectRun:
 
 
 def returned() -> Parcel:
-    """A parcel that owes a refund (no follow-up, one attempt)."""
+    """A parcel that enqueues a refund (no follow-up, one attempt)."""
     record = create(Parcel(), actor=SYSTEM)
     fire(record, "take_back", actor=SYSTEM, input={})
     return record
@@ -374,7 +374,7 @@ def test_a_later_success_forgets_the_earlier_error(parcel: Parcel) -> None:
 # What the effect is given -----------------------------------------------------------------------
 
 
-def test_an_effect_is_given_the_record_as_it_is_now_and_what_owed_it(behave: dict[str, Any]) -> None:
+def test_an_effect_is_given_the_record_as_it_is_now_and_what_enqueued_it(behave: dict[str, Any]) -> None:
     record = create(Parcel(), actor=SYSTEM)
     fire(record, "take_back", actor=SYSTEM, reason="broken")
     Parcel.objects.filter(pk=record.pk).update(problem="written later")

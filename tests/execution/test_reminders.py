@@ -1,4 +1,4 @@
-"""Runs a reminder owes: while the stay lasts, again and again."""
+"""Runs a reminder enqueues: while the stay lasts, again and again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire
 from lifecycle.testing import fail_effect, travel
-from tests.desk import lifecycles
-from tests.desk.models import Ticket
 from tests.execution.rows import USING, claim, expire
+from tests.support import lifecycles
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ def nudges() -> list[Any]:
     return [call for call in lifecycles.calls if call[0] == "nudge"]
 
 
-def test_a_reminder_calls_its_effect_and_owes_the_next_one_for_the_same_stay(ticket: Ticket) -> None:
+def test_a_reminder_calls_its_effect_and_enqueues_the_next_one_for_the_same_stay(ticket: Ticket) -> None:
     first = EffectRun.objects.get()
     assert drain().done == 0
 
@@ -58,7 +58,7 @@ def test_a_reminder_of_a_stay_that_is_over_is_cancelled_without_a_call(ticket: T
     assert nudges() == []
 
 
-def test_a_reminder_whose_effect_ends_the_stay_owes_no_next_one(
+def test_a_reminder_whose_effect_ends_the_stay_enqueues_no_next_one(
     ticket: Ticket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lifecycle.execution import interference

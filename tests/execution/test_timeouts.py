@@ -21,9 +21,9 @@ from lifecycle.execution.limits import Limits
 from lifecycle.models import EffectAttempt, EffectRun
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, claim, facts, queue_run
 from tests.execution.watched import LIMIT, until
+from tests.support.models import Parcel
 
 
 def sent() -> Parcel:

@@ -29,7 +29,7 @@ def test_the_library_imports_without_settings_and_loads_neither_the_orm_nor_cele
     assert (ran.returncode, ran.stdout.strip()) == (0, "[]"), ran.stderr
 
 
-def test_everything_the_front_door_names_is_there() -> None:
+def test_everything_the_package_exports_is_there() -> None:
     """What needs Django's models is imported when it is asked for; the rest needs no settings."""
     ran = python(
         "import lifecycle\n"

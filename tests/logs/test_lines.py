@@ -18,8 +18,8 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun, FollowUp
 from lifecycle.runtime import create, fire, fire_many, register_guard
 from lifecycle.sweeps.tick import tick
-from tests.desk.models import Parcel, Ticket
 from tests.execution.rows import claim, expire, queue_run
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -53,7 +53,7 @@ class TestRefusals:
             "code": "not_urgent",
         }
 
-    def test_wrong_states_missing_permissions_and_forbidden_doors_are_refusals_too(
+    def test_wrong_states_missing_permissions_and_forbidden_endpoints_are_refusals_too(
         self, lines: pytest.LogCaptureFixture
     ) -> None:
         ticket, person = create(Ticket(), actor=SYSTEM), User.objects.create_user("mia")
@@ -96,14 +96,14 @@ class TestRefusals:
     def test_a_refused_creation_is_a_line_too(
         self, lines: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        closed = Guard(name="is_open", ask=lambda ctx: False, code="desk_closed", message="The desk is closed.")
+        closed = Guard(name="is_open", ask=lambda ctx: False, code="support_closed", message="The office is closed.")
         definition = replace(registry.get("tickets"), create_guards=(closed,))
         monkeypatch.setattr(registry, "_definitions", {**registry._definitions, "tickets": definition})
 
         with pytest.raises(GuardRefused):
             create(Ticket(), actor=SYSTEM)
 
-        said = "tickets/new: '$create' by system system is refused (desk_closed): The desk is closed."
+        said = "tickets/new: '$create' by system system is refused (support_closed): The office is closed."
         assert of(lines, "lifecycle.transitions") == [("INFO", said)]
 
     def test_what_succeeds_is_no_line(self, lines: pytest.LogCaptureFixture) -> None:

@@ -13,7 +13,7 @@ from lifecycle.exceptions import GuardRefused, NothingToContinue, UnknownLifecyc
 from lifecycle.models import OperatorAction, TransitionLog, TriggerHold
 from lifecycle.runtime import create, register_guard
 from lifecycle.testing import Kit
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -92,7 +92,7 @@ def test_a_held_deadline_is_fired_under_the_key_of_its_date(lifecycle: Kit, clos
 
 
 def test_what_is_no_longer_due_is_not_fired(held: TriggerHold, closed: list[bool], boss: User) -> None:
-    from tests.desk.lifecycles import TicketLifecycle
+    from tests.support.lifecycles import TicketLifecycle
 
     closed.clear()
     operations.set_parameter(TicketLifecycle.definition, "patience", "P9D", actor=boss)
@@ -118,9 +118,9 @@ def test_a_released_hold_is_asked_by_the_next_tick_and_its_pauses_begin_anew(
 
 def test_a_hold_that_is_gone_is_told_as_such(lifecycle: Kit, held: TriggerHold, boss: User) -> None:
     TriggerHold.objects.all().delete()
-    for deed in (operations.fire_held, operations.release_hold):
+    for operator_action in (operations.fire_held, operations.release_hold):
         with pytest.raises(NothingToContinue, match="This hold is gone"):
-            deed(held, actor=boss)
+            operator_action(held, actor=boss)
     assert OperatorAction.objects.count() == 0
 
 

@@ -15,8 +15,8 @@ from lifecycle.exceptions import Conflict, InvalidInput
 from lifecycle.models import OperatorAction, ParameterOverride
 from lifecycle.store import parameters
 from tests.columns.models import Status, Token
-from tests.desk.lifecycles import TicketLifecycle
-from tests.desk.models import Parcel
+from tests.support.lifecycles import TicketLifecycle
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +58,7 @@ def now(definition: Any = TICKETS) -> Any:
     return parameters.read(definition, "default")
 
 
-def test_a_changed_value_is_in_force_at_once_and_the_old_one_is_kept_with_the_deed(boss: User) -> None:
+def test_a_changed_value_is_in_force_at_once_and_the_old_one_is_kept_with_the_operator_action(boss: User) -> None:
     made = operations.set_parameter(TICKETS, "patience", "PT3H", actor=boss, reason="shorter days")
     assert made.patience == now().patience == dt.timedelta(hours=3)
     row = OperatorAction.objects.get()

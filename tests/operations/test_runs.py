@@ -25,8 +25,8 @@ from lifecycle.operations import cancel_run, continue_run, retry_run
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.store import claims
 from lifecycle.testing import race, travel
-from tests.desk.models import Parcel
 from tests.execution.rows import USING, claim, expire, facts, queue_run
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
@@ -72,7 +72,7 @@ def untouched(run: EffectRun, before: dict[str, Any]) -> bool:
 # Retry ------------------------------------------------------------------------------------------
 
 
-def test_a_failed_run_runs_again_under_the_same_key_and_the_deed_is_kept(behave: dict[str, Any]) -> None:
+def test_a_failed_run_runs_again_under_the_same_key_and_the_operator_action_is_kept(behave: dict[str, Any]) -> None:
     """django-tasks-db #7, celery/django-celery-results #252: a button, and what happened is kept."""
     run = failed_refund(behave)
     key = run.idempotency_key
@@ -84,11 +84,20 @@ def test_a_failed_run_runs_again_under_the_same_key_and_the_deed_is_kept(behave:
     assert drain().done == 1
     run.refresh_from_db()
     assert (run.status, run.attempts, run.idempotency_key) == ("succeeded", 2, key)
-    deed = OperatorAction.objects.get()
-    assert (deed.action, deed.run_id, deed.forced, deed.reason) == ("retry", run.pk, False, "The bank is back.")
-    assert (deed.actor_kind, deed.actor_id, deed.actor_label) == ("machine", "ops", "On call")
-    assert (deed.lifecycle, deed.record_id) == (run.lifecycle, run.record_id)
-    assert (deed.before["status"], deed.before["error"]) == ("failed", "ConnectionError: down")
+    operator_action = OperatorAction.objects.get()
+    assert (operator_action.action, operator_action.run_id, operator_action.forced, operator_action.reason) == (
+        "retry",
+        run.pk,
+        False,
+        "The bank is back.",
+    )
+    assert (operator_action.actor_kind, operator_action.actor_id, operator_action.actor_label) == (
+        "machine",
+        "ops",
+        "On call",
+    )
+    assert (operator_action.lifecycle, operator_action.record_id) == (run.lifecycle, run.record_id)
+    assert (operator_action.before["status"], operator_action.before["error"]) == ("failed", "ConnectionError: down")
 
 
 def test_a_user_who_retries_is_named_in_the_audit_row(behave: dict[str, Any]) -> None:
@@ -340,8 +349,12 @@ def test_a_follow_up_is_continued_once_its_reason_is_gone(closed: list[str], sta
 
     assert (answer.follow_up, answer.status, answer.attempts) == ("applied", "succeeded", 1)
     assert Parcel.objects.get().status == "sent"
-    deed = OperatorAction.objects.get()
-    assert (deed.action, deed.reason, deed.before["follow_up"]) == ("continue", "label stock is back", state)
+    operator_action = OperatorAction.objects.get()
+    assert (operator_action.action, operator_action.reason, operator_action.before["follow_up"]) == (
+        "continue",
+        "label stock is back",
+        state,
+    )
 
 
 @pytest.mark.parametrize(("state", "after"), [("pending", "pending"), ("abandoned", "abandoned")])

@@ -43,7 +43,7 @@ def admin(db: None) -> User:
 
 
 @pytest.fixture
-def at_desk(clerk: User) -> Client:
+def clerk_client(clerk: User) -> Client:
     """The clerk's browser."""
     client = Client()
     client.force_login(clerk)

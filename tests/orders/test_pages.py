@@ -46,13 +46,13 @@ POSTS = [
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_only_people_who_work_here_see_pages(address: str, at_desk: Client) -> None:
+def test_only_people_who_work_here_see_pages(address: str, clerk_client: Client) -> None:
     path = address.format(pk=OrderFactory().pk)
     stranger = Client()
     assert stranger.get(path).headers["location"].startswith("/accounts/login/")
     stranger.force_login(User.objects.create_user("customer"))
     assert stranger.get(path).status_code == 403
-    assert at_desk.get(path).status_code == 200
+    assert clerk_client.get(path).status_code == 200
 
 
 @pytest.mark.parametrize("address", POSTS)
@@ -70,7 +70,7 @@ def test_only_people_who_work_here_do_things_and_only_from_our_pages(address: st
     assert (stray.status, stray.order.status) == ("needs_attention", "draft")
 
 
-def test_an_order_is_begun_once_however_often_the_form_is_sent(at_desk: Client, clerk: User) -> None:
+def test_an_order_is_begun_once_however_often_the_form_is_sent(clerk_client: Client, clerk: User) -> None:
     form = {
         "customer": "Ada",
         "title": "Cups",
@@ -80,7 +80,7 @@ def test_an_order_is_begun_once_however_often_the_form_is_sent(at_desk: Client, 
         "fail_refunds": "2",
         "request_id": str(uuid.uuid4()),
     }
-    first, again = at_desk.post("/orders/new/", form), at_desk.post("/orders/new/", form)
+    first, again = clerk_client.post("/orders/new/", form), clerk_client.post("/orders/new/", form)
     assert first.headers["location"] == again.headers["location"]
     order = Order.objects.get()
     assert (order.amount_cents, order.fail_refunds, order.lifecycle_version) == (4800, 2, 1)
@@ -99,7 +99,7 @@ def test_an_order_is_begun_once_however_often_the_form_is_sent(at_desk: Client, 
     ],
     ids=str,
 )
-def test_a_wrong_form_is_shown_again_with_what_is_wrong(at_desk: Client, wrong: dict[str, str]) -> None:
+def test_a_wrong_form_is_shown_again_with_what_is_wrong(clerk_client: Client, wrong: dict[str, str]) -> None:
     form = {
         "customer": "Ada",
         "title": "Cups",
@@ -108,38 +108,38 @@ def test_a_wrong_form_is_shown_again_with_what_is_wrong(at_desk: Client, wrong: 
         "fail_checkouts": "0",
         "fail_refunds": "0",
     }
-    answer = at_desk.post("/orders/new/", {**form, **wrong})
+    answer = clerk_client.post("/orders/new/", {**form, **wrong})
     assert answer.status_code == 400
     assert 'class="lc-error"' in answer.content.decode()
     assert not Order.objects.exists()
 
 
 def test_a_button_fires_for_the_person_who_clicked(
-    at_desk: Client, clerk: User, lifecycle: Kit, payments: FakePayments
+    clerk_client: Client, clerk: User, lifecycle: Kit, payments: FakePayments
 ) -> None:
     order = draft(clerk)
-    assert press(at_desk, order, "checkout", 1).status_code == 302
+    assert press(clerk_client, order, "checkout", 1).status_code == 302
     lifecycle.assert_history(order, ["$create", "checkout"])
     assert order.lifecycle.history.last().actor_label == "chidi"
-    page = at_desk.get(f"/orders/{order.pk}/").content.decode()
+    page = clerk_client.get(f"/orders/{order.pk}/").content.decode()
     assert "Creating checkout" in page
     assert "create_checkout" in page
 
 
-def test_a_double_click_counts_once(at_desk: Client, clerk: User, lifecycle: Kit) -> None:
+def test_a_double_click_counts_once(clerk_client: Client, clerk: User, lifecycle: Kit) -> None:
     order = draft(clerk)
     data = {"version": 1, "request_id": str(uuid.uuid4())}
-    answers = [at_desk.post(f"/orders/{order.pk}/fire/checkout/", data) for _ in range(2)]
+    answers = [clerk_client.post(f"/orders/{order.pk}/fire/checkout/", data) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [302, 302]
     lifecycle.assert_history(order, ["$create", "checkout"])
 
 
 def test_who_comes_second_is_told_who_was_first_and_keeps_what_was_typed(
-    at_desk: Client, clerk: User, admin: User, lifecycle: Kit
+    clerk_client: Client, clerk: User, admin: User, lifecycle: Kit
 ) -> None:
     order = OrderFactory(status="paid")
     order.lifecycle.fire("ship", actor=admin, input={"carrier": "UPS", "tracking_number": "1Z"})
-    answer = press(at_desk, order, "ship", 0, carrier="DHL", tracking_number="00340434161094021501")
+    answer = press(clerk_client, order, "ship", 0, carrier="DHL", tracking_number="00340434161094021501")
     page = answer.content.decode()
     assert answer.status_code == 409
     assert "Handled by someone else, please look again." in page
@@ -150,24 +150,24 @@ def test_who_comes_second_is_told_who_was_first_and_keeps_what_was_typed(
     assert order.tracking_number == "1Z"
 
 
-def test_what_is_missing_is_marked_in_the_form_and_nothing_is_done(at_desk: Client) -> None:
+def test_what_is_missing_is_marked_in_the_form_and_nothing_is_done(clerk_client: Client) -> None:
     order = OrderFactory(status="paid")
-    answer = press(at_desk, order, "ship", 0, carrier="DHL")
+    answer = press(clerk_client, order, "ship", 0, carrier="DHL")
     assert answer.status_code == 400
     assert "This field is required." in answer.content.decode()
     order.refresh_from_db()
     assert order.status == "paid"
 
 
-def test_a_closed_button_says_why_and_its_click_meets_the_same(at_desk: Client) -> None:
+def test_a_closed_button_says_why_and_its_click_meets_the_same(clerk_client: Client) -> None:
     order = OrderFactory(status="paid")
-    page = at_desk.get(f"/orders/{order.pk}/").content.decode()
+    page = clerk_client.get(f"/orders/{order.pk}/").content.decode()
     closed = re.search(r'aria-describedby="why-refund_order">Refund order</button>.*?</li></ul>', page, re.DOTALL)
     assert closed is not None
     reason = re.search(r"<span>(.*?)</span>", closed[0])
     assert reason is not None
     assert reason[1] == "You need the permission “Can refund orders”."
-    answer = press(at_desk, order, "refund_order", 0)
+    answer = press(clerk_client, order, "refund_order", 0)
     assert answer.status_code == 403
     assert f"<p>{reason[1]}</p>" in answer.content.decode()
     order.refresh_from_db()
@@ -184,37 +184,39 @@ def test_a_closed_button_says_why_and_its_click_meets_the_same(at_desk: Client) 
         ("cancel", "x", 404),
     ],
 )
-def test_what_people_may_not_fire_is_not_there(at_desk: Client, transition: str, version: str, status: int) -> None:
+def test_what_people_may_not_fire_is_not_there(
+    clerk_client: Client, transition: str, version: str, status: int
+) -> None:
     order = OrderFactory(status="awaiting_payment")
-    assert press(at_desk, order, transition, version).status_code == status
+    assert press(clerk_client, order, transition, version).status_code == status
     order.refresh_from_db()
     assert order.status == "awaiting_payment"
 
 
 @pytest.mark.parametrize("state", [*Order.Status.values])
-def test_every_state_has_a_page_and_a_list(at_desk: Client, state: str) -> None:
+def test_every_state_has_a_page_and_a_list(clerk_client: Client, state: str) -> None:
     order = OrderFactory(status=state, last_error="<b>x</b>")
-    page = at_desk.get(f"/orders/{order.pk}/")
+    page = clerk_client.get(f"/orders/{order.pk}/")
     assert page.status_code == 200
     assert "<b>x</b>" not in page.content.decode()
-    assert f"/orders/{order.pk}/" in at_desk.get(f"/?state={state}").content.decode()
+    assert f"/orders/{order.pk}/" in clerk_client.get(f"/?state={state}").content.decode()
 
 
-def test_a_filter_that_does_not_exist_is_not_found(at_desk: Client) -> None:
-    assert at_desk.get("/?state=lost").status_code == 404
-    assert at_desk.get("/orders/999999999999999999999/").status_code == 404
+def test_a_filter_that_does_not_exist_is_not_found(clerk_client: Client) -> None:
+    assert clerk_client.get("/?state=lost").status_code == 404
+    assert clerk_client.get("/orders/999999999999999999999/").status_code == 404
 
 
-def test_a_list_costs_the_same_however_long_it_is(at_desk: Client, django_assert_num_queries: Any) -> None:
+def test_a_list_costs_the_same_however_long_it_is(clerk_client: Client, django_assert_num_queries: Any) -> None:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
     OrderFactory(status="paid")
     with CaptureQueriesContext(connection) as few:
-        at_desk.get("/?state=all")
+        clerk_client.get("/?state=all")
     OrderFactory.create_batch(20, status="awaiting_payment")
     with django_assert_num_queries(len(few)):
-        at_desk.get("/?state=all")
+        clerk_client.get("/?state=all")
 
 
 def test_a_stray_payment_stands_on_the_page_and_its_refund_is_retried(
@@ -232,28 +234,28 @@ def test_a_stray_payment_stands_on_the_page_and_its_refund_is_retried(
     assert stray.status == "refunded"
 
 
-def test_the_provider_being_away_is_told_on_the_page(at_desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_provider_being_away_is_told_on_the_page(clerk_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*args: Any, **options: Any) -> None:
         raise ProviderUnavailable("503 The provider is down.")
 
     monkeypatch.setattr(console, "pay", away)
     order = OrderFactory(status="awaiting_payment")
-    answer = at_desk.post(f"/orders/{order.pk}/provider/pay/", {"session": "cs_1"}, follow=True)
+    answer = clerk_client.post(f"/orders/{order.pk}/provider/pay/", {"session": "cs_1"}, follow=True)
     assert answer.status_code == 200
     assert "503 The provider is down." in answer.content.decode()
 
 
 @pytest.mark.parametrize("session", ["", "../switches", "cs_1/../x", "cs 1", "cs_1?x=1"])
-def test_an_id_that_could_leave_its_place_in_an_address_is_not_found(at_desk: Client, session: str) -> None:
+def test_an_id_that_could_leave_its_place_in_an_address_is_not_found(clerk_client: Client, session: str) -> None:
     order = OrderFactory(status="awaiting_payment")
-    assert at_desk.post(f"/orders/{order.pk}/provider/pay/", {"session": session}).status_code == 404
+    assert clerk_client.post(f"/orders/{order.pk}/provider/pay/", {"session": session}).status_code == 404
 
 
 @pytest.mark.parametrize("address", ["/", "/orders/new/", "/orders/{pk}/", "/accounts/login/"])
-def test_no_page_has_a_script_or_a_style_inside_it(at_desk: Client, settings: Any, address: str) -> None:
+def test_no_page_has_a_script_or_a_style_inside_it(clerk_client: Client, settings: Any, address: str) -> None:
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, "example_project.headers.ContentSecurityPolicy"]
     order = OrderFactory(status="paid")
-    answer = at_desk.get(address.format(pk=order.pk))
+    answer = clerk_client.get(address.format(pk=order.pk))
     page = answer.content.decode()
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'self';")
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", page)

@@ -55,34 +55,34 @@ def order(clerk: User, payments: FakePayments) -> Order:
     return create(Order(customer="Ada Lindqvist", title="Two espresso cups", amount_cents=4800), actor=clerk)
 
 
-def test_an_unchanged_order_answers_304_with_one_query_of_its_own(at_desk: Client, order: Order) -> None:
+def test_an_unchanged_order_answers_304_with_one_query_of_its_own(clerk_client: Client, order: Order) -> None:
     path = f"/orders/{order.pk}/"
-    tag = at_desk.get(path).headers["etag"]
+    tag = clerk_client.get(path).headers["etag"]
     with CaptureQueriesContext(connection) as asked:
-        answer = at_desk.get(path, headers={"if-none-match": tag})
+        answer = clerk_client.get(path, headers={"if-none-match": tag})
     assert (answer.status_code, answer.content) == (304, b"")
     ours = [query["sql"] for query in asked if "session" not in query["sql"] and "auth_user" not in query["sql"]]
     assert len(ours) == 1, ours
 
 
-def test_an_unchanged_list_answers_304_with_one_query_of_its_own(at_desk: Client, order: Order) -> None:
-    tag = at_desk.get("/").headers["etag"]
+def test_an_unchanged_list_answers_304_with_one_query_of_its_own(clerk_client: Client, order: Order) -> None:
+    tag = clerk_client.get("/").headers["etag"]
     with CaptureQueriesContext(connection) as asked:
-        assert again(at_desk, "/", tag) == 304
+        assert again(clerk_client, "/", tag) == 304
     assert len([query for query in asked if "session" not in query["sql"] and "auth_user" not in query["sql"]]) == 1
 
 
 def test_an_entry_a_run_and_a_stray_payment_make_a_new_page(
-    at_desk: Client, order: Order, clerk: User, lifecycle: Kit
+    clerk_client: Client, order: Order, clerk: User, lifecycle: Kit
 ) -> None:
     path = f"/orders/{order.pk}/"
 
     def changed(tag: str, page: str = path) -> str:
-        answer = at_desk.get(page, headers={"if-none-match": tag})
+        answer = clerk_client.get(page, headers={"if-none-match": tag})
         assert answer.status_code == 200
         return answer.headers["etag"]
 
-    tag, listed = (at_desk.get(page).headers["etag"] for page in (path, "/"))
+    tag, listed = (clerk_client.get(page).headers["etag"] for page in (path, "/"))
     order.lifecycle.fire(OrderLifecycle.checkout, actor=clerk)
     tag, listed = changed(tag), changed(listed, "/")
     EffectRun.objects.update(fence=7)
@@ -93,80 +93,84 @@ def test_an_entry_a_run_and_a_stray_payment_make_a_new_page(
     changed(tag)
 
 
-def test_another_language_is_another_page(at_desk: Client, order: Order) -> None:
-    tag = at_desk.get("/").headers["etag"]
-    answer = at_desk.get("/", headers={"if-none-match": tag, "accept-language": "de"})
+def test_another_language_is_another_page(clerk_client: Client, order: Order) -> None:
+    tag = clerk_client.get("/").headers["etag"]
+    answer = clerk_client.get("/", headers={"if-none-match": tag, "accept-language": "de"})
     assert answer.status_code == 200
     assert '<html lang="de">' in answer.content.decode()
 
 
-def test_a_page_grows_old(at_desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
-    tag = at_desk.get(f"/orders/{order.pk}/").headers["etag"]
+def test_a_page_grows_old(clerk_client: Client, order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    tag = clerk_client.get(f"/orders/{order.pk}/").headers["etag"]
     monkeypatch.setattr(fingerprints, "TRUSTED", 7)
-    assert again(at_desk, f"/orders/{order.pk}/", tag) == 200
+    assert again(clerk_client, f"/orders/{order.pk}/", tag) == 200
 
 
 def test_what_is_to_be_said_is_said_though_nothing_has_changed(
-    at_desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
+    clerk_client: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*args: Any, **options: Any) -> None:
         raise ProviderUnavailable("503 The provider is down.")
 
     monkeypatch.setattr(console, "pay", away)
     path = f"/orders/{order.pk}/"
-    tag = at_desk.get(path).headers["etag"]
-    at_desk.post(f"/orders/{order.pk}/provider/pay/", {"session": "cs_1"})
-    answer = at_desk.get(path, headers={"if-none-match": tag})
+    tag = clerk_client.get(path).headers["etag"]
+    clerk_client.post(f"/orders/{order.pk}/provider/pay/", {"session": "cs_1"})
+    answer = clerk_client.get(path, headers={"if-none-match": tag})
     assert answer.status_code == 200
     assert [message.level for message in answer.context["messages"]] == [constants.ERROR]
 
 
 def test_the_providers_card_comes_alone_and_only_when_it_differs(
-    at_desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
+    clerk_client: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"/orders/{order.pk}/provider/"
-    first = at_desk.get(path)
+    first = clerk_client.get(path)
     page = first.content.decode()
     assert page.startswith('<section class="shop-card shop-outside" id="provider">')
-    assert again(at_desk, path, first.headers["etag"]) == 304
+    assert again(clerk_client, path, first.headers["etag"]) == 304
     monkeypatch.setattr(console, "card", lambda order: console.Card(holding=True))
-    assert "Holding events" in at_desk.get(path, headers={"if-none-match": first.headers["etag"]}).content.decode()
+    assert "Holding events" in clerk_client.get(path, headers={"if-none-match": first.headers["etag"]}).content.decode()
 
 
-def test_no_order_has_no_page_and_no_card(at_desk: Client) -> None:
+def test_no_order_has_no_page_and_no_card(clerk_client: Client) -> None:
     for number in ("999", "9" * 30):
-        assert at_desk.get(f"/orders/{number}/").status_code == 404
-        assert at_desk.get(f"/orders/{number}/provider/").status_code == 404
+        assert clerk_client.get(f"/orders/{number}/").status_code == 404
+        assert clerk_client.get(f"/orders/{number}/provider/").status_code == 404
 
 
-def test_who_was_faster_with_oneself_is_told_so(at_desk: Client, clerk: User) -> None:
+def test_who_was_faster_with_oneself_is_told_so(clerk_client: Client, clerk: User) -> None:
     order = OrderFactory(status="paid")
     order.lifecycle.fire("ship", actor=clerk, input={"carrier": "UPS", "tracking_number": "1Z"})
-    answer = at_desk.post(f"/orders/{order.pk}/fire/ship/", {"version": 0, "carrier": "DHL", "tracking_number": "2"})
+    answer = clerk_client.post(
+        f"/orders/{order.pk}/fire/ship/", {"version": 0, "carrier": "DHL", "tracking_number": "2"}
+    )
     assert answer.status_code == 409
     assert "You did “Ship” yourself 0 s earlier, perhaps in another window." in answer.content.decode()
 
 
-def test_what_was_typed_is_in_the_form_again_when_it_is_still_open(at_desk: Client) -> None:
+def test_what_was_typed_is_in_the_form_again_when_it_is_still_open(clerk_client: Client) -> None:
     order = OrderFactory(status="paid")
-    answer = at_desk.post(f"/orders/{order.pk}/fire/ship/", {"version": 5, "carrier": "UPS", "tracking_number": "1Z9"})
+    answer = clerk_client.post(
+        f"/orders/{order.pk}/fire/ship/", {"version": 5, "carrier": "UPS", "tracking_number": "1Z9"}
+    )
     page = answer.content.decode()
     assert answer.status_code == 409
     assert 'value="1Z9"' in page
     assert "Nothing you entered was saved:" in page
 
 
-def test_an_amount_is_read_as_the_language_writes_it(at_desk: Client) -> None:
+def test_an_amount_is_read_as_the_language_writes_it(clerk_client: Client) -> None:
     form = {"customer": "A", "title": "B", "amount": "48,50", "currency": "EUR"}
     form |= {"fail_checkouts": "0", "fail_refunds": "0"}
-    assert 'value="48,00"' in at_desk.get("/orders/new/", headers={"accept-language": "de"}).content.decode()
-    assert at_desk.post("/orders/new/", form).status_code == 400
-    assert at_desk.post("/orders/new/", form, headers={"accept-language": "de"}).status_code == 302
+    assert 'value="48,00"' in clerk_client.get("/orders/new/", headers={"accept-language": "de"}).content.decode()
+    assert clerk_client.post("/orders/new/", form).status_code == 400
+    assert clerk_client.post("/orders/new/", form, headers={"accept-language": "de"}).status_code == 302
     assert Order.objects.get().amount_cents == 4850
 
 
-def test_the_language_is_chosen_by_a_button_and_kept(at_desk: Client, order: Order) -> None:
-    answer = at_desk.post("/language/", {"language": "de", "next": f"/orders/{order.pk}/"}, follow=True)
+def test_the_language_is_chosen_by_a_button_and_kept(clerk_client: Client, order: Order) -> None:
+    answer = clerk_client.post("/language/", {"language": "de", "next": f"/orders/{order.pk}/"}, follow=True)
     page = answer.content.decode()
     assert '<html lang="de">' in page
     assert "48,00 €" in page

@@ -23,7 +23,9 @@ def new_order(admin: User, **values: Any) -> Order:
     return create(Order(customer="Ada", title="Cups", amount_cents=4800, **values), actor=admin)
 
 
-def test_pay_owes_a_checkout_and_its_session_is_recorded(lifecycle: Kit, payments: FakePayments, admin: User) -> None:
+def test_pay_enqueues_a_checkout_and_its_session_is_recorded(
+    lifecycle: Kit, payments: FakePayments, admin: User
+) -> None:
     order = new_order(admin)
     order.lifecycle.fire("checkout", actor=admin)
     assert order.status == "creating_checkout"

@@ -1,4 +1,4 @@
-"""In a process that a test started, the help desk's effects leave a line in a file, and wait where the test says so."""
+"""In a process of a test, the support team's effects leave a line in a file, and wait where the test says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ProcessesConfig(AppConfig):
 
     def ready(self) -> None:
         from lifecycle.execution import silence
-        from tests.desk import lifecycles
+        from tests.support import lifecycles
 
         silence.AFTER = float(os.environ.get("LIFECYCLE_PROCESS_SILENCE", silence.AFTER))
         lifecycles.behaviours["print_label"] = print_label

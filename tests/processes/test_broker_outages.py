@@ -10,9 +10,9 @@ import pytest
 from lifecycle import SYSTEM, dispatch
 from lifecycle.models import EffectRun, RunStatus
 from lifecycle.runtime import create, fire
-from tests.desk.models import Parcel
 from tests.processes.children import Stage
 from tests.servers import OwnRedis
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.processes
 

@@ -13,8 +13,8 @@ from lifecycle import SYSTEM, dispatch
 from lifecycle.dispatch.recording import RecordingDispatcher
 from lifecycle.models import EffectAttempt, EffectRun, RunStatus
 from lifecycle.runtime import create, fire
-from tests.desk.models import Parcel
 from tests.processes.children import Child, Stage
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.processes
 

@@ -19,7 +19,7 @@ def main(database: str) -> None:
     from lifecycle.store import claims
     from lifecycle.store.claims import Wanted
     from lifecycle.testing import fail_effect, run_due
-    from tests.desk.models import Parcel, Ticket
+    from tests.support.models import Parcel, Ticket
 
     # A timeout and a reminder that wait.
     fire(create(Ticket(title="solved"), actor=SYSTEM), "solve", actor=SYSTEM, input={"answer": "x"})
@@ -31,7 +31,7 @@ def main(database: str) -> None:
     # A run that nobody was woken for, and one in the hands of a worker that is about to die: this one.
     fire(create(Parcel(label="held"), actor=SYSTEM), "send", actor=SYSTEM)
     claims.for_alias("default").claim(Wanted(queue="default", worker="the stranger"))
-    fire(create(Parcel(label="owed"), actor=SYSTEM), "send", actor=SYSTEM)
+    fire(create(Parcel(label="pending"), actor=SYSTEM), "send", actor=SYSTEM)
     os._exit(77)
 
 

@@ -25,8 +25,8 @@ from lifecycle.store import claims
 from lifecycle.store.claims import Wanted
 from lifecycle.sweeps.tick import tick as tick_when_it_is_time
 from lifecycle.testing import Kit, assert_history
-from tests.desk import lifecycles
-from tests.desk.models import Parcel, Ticket
+from tests.support import lifecycles
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,7 +80,7 @@ def power_cut_at(point: str) -> Iterator[None]:
         points.hook = None
 
 
-def test_1_a_transition_its_entry_and_everything_it_owes_commit_together_or_not_at_all(lifecycle: Kit) -> None:
+def test_1_a_transition_its_entry_and_everything_it_enqueues_commit_together_or_not_at_all(lifecycle: Kit) -> None:
     parcel = create(Parcel(), actor=SYSTEM)
     before = everything()
 
@@ -103,7 +103,7 @@ def test_1_a_transition_its_entry_and_everything_it_owes_commit_together_or_not_
     assert statements == 7, "cut after reading, locking, the request id, the move, the entry and the runs"
     assert again(parcel).status == "labelling"
     lifecycle.assert_history(parcel, ["$create", "send"])
-    lifecycle.assert_owed("print_label", parcel, times=1)
+    lifecycle.assert_pending("print_label", parcel, times=1)
     assert lifecycle.dispatcher.published == ["default"]
 
     # The same for an effect that only writes this database: what it wrote and its outcome are one commit.
@@ -150,9 +150,9 @@ def test_2_of_concurrent_changes_to_one_record_one_commits_and_the_others_leave_
 
 def test_3_one_request_id_takes_effect_once_and_its_repeat_gets_the_first_answer(lifecycle: Kit) -> None:
     shop = Actor("shop")
-    births = lifecycle.race(*[lambda: create(Parcel(label="A"), actor=shop, request_id="order 7")] * 3)
-    parcel = births[0].get()
-    assert {birth.get().pk for birth in births} == {parcel.pk}
+    creations = lifecycle.race(*[lambda: create(Parcel(label="A"), actor=shop, request_id="order 7")] * 3)
+    parcel = creations[0].get()
+    assert {creation.get().pk for creation in creations} == {parcel.pk}
 
     def send() -> Any:
         return fire(again(parcel), "send", actor=shop, request_id="send 7", input={"by": "bike"})
@@ -212,7 +212,7 @@ def test_4_what_can_says_is_what_fire_does_on_the_same_data(lifecycle: Kit) -> N
     assert answers == {"NoneType", "WrongState", "PermissionRefused", "GuardRefused", "InvalidInput"}
 
 
-def test_5_no_owed_run_is_lost_and_recovery_takes_at_most_lease_and_tick(lifecycle: Kit) -> None:
+def test_5_no_enqueued_run_is_lost_and_recovery_takes_at_most_lease_and_tick(lifecycle: Kit) -> None:
     lifecycle.travel(stop=True)  # a slow machine must not use up the second that is looked at
     died, unheard = (create(Parcel(), actor=SYSTEM) for _ in range(2))
     fire(died, "send", actor=SYSTEM)

@@ -44,9 +44,9 @@ from lifecycle.runtime import create, fire, register_guard
 from lifecycle.store import claims
 from lifecycle.store.claims import ClaimedRun, Wanted
 from lifecycle.sweeps.tick import tick
-from tests.desk import lifecycles
-from tests.desk.models import Parcel, Ticket
 from tests.properties import model
+from tests.support import lifecycles
+from tests.support.models import Parcel, Ticket
 
 USING = "default"
 # For a long look: LIFECYCLE_PROPERTY_EXAMPLES=2000, with fresh randomness instead of the same examples each time.
@@ -64,7 +64,7 @@ PROFILE = settings(
 
 
 def an_effect(ctx: Any) -> dict[str, Any]:
-    """What the effects of the help desk do here: as the worker's run decides."""
+    """What the effects of the support team do here: as the worker's run decides."""
     HOW[Machine.how]()
     return {"label": f"L-{ctx.attempt}"}
 

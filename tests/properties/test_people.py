@@ -83,7 +83,7 @@ class Told:
 
     def __init__(self, row: Folder, entry: int) -> None:
         self.columns = columns_of(row)
-        self.born = entry  # the entry this life began with
+        self.began = entry  # the entry this life began with
 
     def __repr__(self) -> str:
         return f"{self.columns}"
@@ -165,8 +165,8 @@ class People(RuleBasedStateMachine):
         if request:
             self.requests[using, request] = (slug, title, using)
 
-    @rule(using=st.sampled_from(ALIASES), slug=st.sampled_from(SLUGS), title=st.sampled_from(["plainly", ""]))
-    def someone_saves_a_new_row_plainly(self, using: str, slug: str, title: str) -> None:
+    @rule(using=st.sampled_from(ALIASES), slug=st.sampled_from(SLUGS), title=st.sampled_from(["directly", ""]))
+    def someone_saves_a_new_row_directly(self, using: str, slug: str, title: str) -> None:
         """Without the runtime: the record has no entry until it is fired."""
         if (using, slug) in self.known:
             return
@@ -183,14 +183,14 @@ class People(RuleBasedStateMachine):
         del self.known[key]
 
     @precondition(lambda self: self.known)
-    @rule(data=st.data(), plainly=st.booleans(), then=st.sampled_from(["a drain", "a firing", "nothing"]))
-    def someone_uses_a_key_again(self, data: Any, plainly: bool, then: str) -> None:
+    @rule(data=st.data(), directly=st.booleans(), then=st.sampled_from(["a drain", "a firing", "nothing"]))
+    def someone_uses_a_key_again(self, data: Any, directly: bool, then: str) -> None:
         """At once after the delete, with whatever the deleted record left pending."""
         using, slug = key = data.draw(st.sampled_from(sorted(self.known)))
         Folder.objects.using(using).get(pk=slug).delete()
         del self.known[key]
-        if plainly:
-            self.someone_saves_a_new_row_plainly(using, slug, "again")
+        if directly:
+            self.someone_saves_a_new_row_directly(using, slug, "again")
         else:
             self.someone_creates(using, slug, None, "again")
         if then == "a drain":
@@ -239,7 +239,7 @@ class People(RuleBasedStateMachine):
 
     def expected(self, told: Told, transition: str, edit: str, *, fits: bool) -> tuple[type[Exception], ...]:
         """The refusals that a fire may meet before its hooks are called; one of them, if any."""
-        sources = {"take": ("shelf",), "put_back": ("desk", "filed")}[transition]
+        sources = {"take": ("shelf",), "put_back": ("table", "filed")}[transition]
         wrong = {
             UnsavedEdits: edit != "none",
             WrongState: told.columns["status"] not in sources,
@@ -249,7 +249,7 @@ class People(RuleBasedStateMachine):
 
     def moved(self, told: Told, transition: str, given: dict[str, Any]) -> None:
         columns = told.columns
-        columns["status"] = {"take": "desk", "put_back": "shelf", "file": "filed"}[transition]
+        columns["status"] = {"take": "table", "put_back": "shelf", "file": "filed"}[transition]
         columns.update(edges.stored(given))
         columns["lifecycle_version"] = None  # asked of the rows, where the numbers of a life are checked
 
@@ -269,7 +269,7 @@ class People(RuleBasedStateMachine):
                 row.labels.append("edited")
                 unsaved.add(row.pk)
         here = {slug for alias, slug in self.known if alias == using}
-        movable = {slug for slug in here if self.known[using, slug].columns["status"] in ("desk", "filed")}
+        movable = {slug for slug in here if self.known[using, slug].columns["status"] in ("table", "filed")}
         with behaving("guard", guard):
             report = fire_many(rows, "put_back", actor=SYSTEM)
         fired = {one.record.pk for one in report.fired}
@@ -289,7 +289,7 @@ class People(RuleBasedStateMachine):
             drain(seconds=600, runs=100)
         assert not EffectRun.objects.filter(status__in=["queued", "running"]).exists()
         for (using, slug), told in self.known.items():
-            if (using, slug) in pending and ending != "refused" and told.columns["status"] == "desk":
+            if (using, slug) in pending and ending != "refused" and told.columns["status"] == "table":
                 self.moved(told, "file", {})
 
     def pending(self) -> set[tuple[str, str]]:
@@ -297,9 +297,9 @@ class People(RuleBasedStateMachine):
         found = set()
         for (using, slug), told in self.known.items():
             runs = EffectRun.objects.using(using).filter(
-                record_id=slug, status="queued", entry_id__gte=told.born, available_at__lte=self.now
+                record_id=slug, status="queued", entry_id__gte=told.began, available_at__lte=self.now
             )
-            latest = TransitionLog.objects.using(using).filter(record_id=slug, pk__gte=told.born).order_by("pk").last()
+            latest = TransitionLog.objects.using(using).filter(record_id=slug, pk__gte=told.began).order_by("pk").last()
             if latest is not None and runs.filter(entry=latest).exists():
                 found.add((using, slug))
         return found
@@ -318,7 +318,7 @@ class People(RuleBasedStateMachine):
         assert report.failures == []
         for (using, slug), told in self.known.items():
             row = Folder.objects.using(using).get(pk=slug)
-            overdue = row.status == "desk" and row.status_changed_at + dt.timedelta(hours=1) <= self.now
+            overdue = row.status == "table" and row.status_changed_at + dt.timedelta(hours=1) <= self.now
             held = TriggerHold.objects.using(using).filter(record_id=slug).exists()
             assert not overdue or slug in poisoned or held, "one bad row kept another from its timeout"
             if row.status != told.columns["status"]:
@@ -341,7 +341,7 @@ class People(RuleBasedStateMachine):
         entries = list(TransitionLog.objects.using(using).filter(record_id=row.pk).order_by("id"))
         versions = [entry.version for entry in entries]
         assert versions == sorted(set(versions)), f"{using}/{row.pk}: numbered {versions}"
-        life = [entry for entry in entries if entry.pk >= told.born]
+        life = [entry for entry in entries if entry.pk >= told.began]
         assert [entry.version for entry in life] == list(
             range(row.lifecycle_version - len(life) + 1, row.lifecycle_version + 1)
         )
@@ -353,7 +353,7 @@ class People(RuleBasedStateMachine):
     def no_effect_was_called_for_another_life(self) -> None:
         for using, slug, entry in self.scanned:
             assert (using, slug) in self.known, "called for a record that was deleted"
-            assert entry >= self.known[using, slug].born, "an effect of the deleted record was called for the new one"
+            assert entry >= self.known[using, slug].began, "an effect of the deleted record was called for the new one"
         self.scanned.clear()
 
     @invariant()

@@ -1,4 +1,4 @@
-"""What the tests of the REST doors share."""
+"""What the tests of the REST endpoints share."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lifecycle import dispatch
 from lifecycle.dispatch.recording import RecordingDispatcher
 from lifecycle.models import EffectRun, OperatorAction, TransitionLog
 from lifecycle.runtime import create
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 
 @pytest.fixture(autouse=True)
-def _doors(settings: Any) -> Iterator[None]:
+def _endpoints(settings: Any) -> Iterator[None]:
     settings.ROOT_URLCONF = "tests.rest.urls"
     with dispatch.replaced(RecordingDispatcher()):
         yield
@@ -25,7 +25,7 @@ def _doors(settings: Any) -> Iterator[None]:
 
 @pytest.fixture
 def user(db: None) -> User:
-    return user_with("agent", "desk.solve_ticket")
+    return user_with("agent", "support.solve_ticket")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The desk's doors, in a project that describes them with drf-spectacular; also settings for its command."""
+"""The support team's endpoints, in a project that describes them with drf-spectacular; also its command's settings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ INSTALLED_APPS = [*_INSTALLED_APPS, "drf_spectacular"]
 ROOT_URLCONF = "tests.rest.urls"
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
 SPECTACULAR_SETTINGS = {
-    "TITLE": "Desk",
+    "TITLE": "Support",
     "VERSION": "1",
     "OAS_VERSION": os.environ.get("LIFECYCLE_OPENAPI", "3.0.3"),
     "ENUM_NAME_OVERRIDES": {
-        "TicketStatus": "tests.desk.models.Ticket.Status",
-        "ParcelStatus": "tests.desk.models.Parcel.Status",
+        "TicketStatus": "tests.support.models.Ticket.Status",
+        "ParcelStatus": "tests.support.models.Parcel.Status",
     },
 }
 

@@ -1,4 +1,4 @@
-"""Who may do what at which door: every cell of the matrix."""
+"""Who may do what at which endpoint: every cell of the matrix."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from rest_framework.test import APIClient
 from lifecycle import SYSTEM
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire
-from tests.desk.models import Agent, Ticket
 from tests.rest.conftest import assert_error, client_of, user_with
-from tests.rest.desk import TicketViewSet
+from tests.rest.support import TicketViewSet
+from tests.support.models import Agent, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +30,7 @@ class MayViewOrChange(BasePermission):
 
     def has_permission(self, request: Any, view: Any) -> bool:
         seeing = request.method == "GET" or view.action in OPERATING
-        return bool(request.user.has_perm("desk.view_ticket" if seeing else "desk.change_ticket"))
+        return bool(request.user.has_perm("support.view_ticket" if seeing else "support.change_ticket"))
 
 
 class TenantTicketViewSet(TicketViewSet):
@@ -49,17 +49,17 @@ router.register("tickets", TenantTicketViewSet, basename="tenants")
 urlpatterns = [path("api/", include(router.urls)), path("lifecycle/", include("lifecycle.rest.urls"))]
 
 ACTORS = ("anonymous", "other tenant", "viewer", "actor", "operator", "superuser")
-SEE, CHANGE = "desk.view_ticket", "desk.change_ticket"
+SEE, CHANGE = "support.view_ticket", "support.change_ticket"
 PERMISSIONS = {
-    "other tenant": (SEE, CHANGE, "desk.solve_ticket"),
+    "other tenant": (SEE, CHANGE, "support.solve_ticket"),
     "viewer": (SEE,),
     "actor": (SEE, CHANGE),  # without the permission of the transition
     "operator": (SEE, "lifecycle.operate"),
 }
 
-# door: verb, address, body
+# endpoint: verb, address, body
 RECORD, RUN = "/api/tickets/{ticket}/", "/api/tickets/{ticket}/runs/{run}/"
-DOORS: dict[str, tuple[str, str, Any]] = {
+ENDPOINTS: dict[str, tuple[str, str, Any]] = {
     "definition": ("get", "/api/tickets/lifecycle/", None),
     "view": ("get", RECORD + "lifecycle/", None),
     "history": ("get", RECORD + "history/", None),
@@ -97,22 +97,22 @@ MATRIX = """
     all definitions         | 403    | 403    | 403    | 403    | 200    | 200
 """
 CELLS = [
-    (door.strip(), actor, int(status))
+    (endpoint.strip(), actor, int(status))
     for line in MATRIX.strip().splitlines()
-    for door, *statuses in [line.split("|")]
+    for endpoint, *statuses in [line.split("|")]
     for actor, status in zip(ACTORS, statuses, strict=True)
 ]
 VERBS = ("get", "post", "put", "patch", "delete")
 
 
 def test_the_matrix_is_whole() -> None:
-    assert {door for door, _, _ in CELLS} == set(DOORS)
+    assert {endpoint for endpoint, _, _ in CELLS} == set(ENDPOINTS)
     assert len(CELLS) == len(set(CELLS)) == 16 * 6
 
 
 @pytest.fixture
-def desk(settings: Any, db: None) -> dict[str, Any]:
-    """A tenant's ticket with a run that each of the three deeds fits, and another record's run."""
+def records(settings: Any, db: None) -> dict[str, Any]:
+    """A tenant's ticket with a run that each of the three actions fits, and another record's run."""
     settings.ROOT_URLCONF = __name__
     ours = create(Ticket(agent=Agent.objects.create(name="ours")), actor=SYSTEM)
     other = create(Ticket(agent=ours.agent), actor=SYSTEM)
@@ -123,11 +123,11 @@ def desk(settings: Any, db: None) -> dict[str, Any]:
     return {"ticket": ours.pk, **runs}
 
 
-def fit(door: str) -> None:
-    """Makes every run such that the door's deed is possible."""
-    if door.startswith("retry"):
+def fit(endpoint: str) -> None:
+    """Makes every run such that the endpoint's operator_action is possible."""
+    if endpoint.startswith("retry"):
         EffectRun.objects.update(status="failed", outcome="failed", attempts=1)
-    elif door == "continue":
+    elif endpoint == "continue":
         EffectRun.objects.update(status="succeeded", outcome="succeeded", follow_up="abandoned")
 
 
@@ -142,75 +142,77 @@ def client(actor: str) -> APIClient:
     return client_of(User.objects.get(pk=person.pk))
 
 
-def ask(caller: APIClient, door: str, desk: dict[str, Any], verb: str = "") -> Any:
-    usual, address, body = DOORS[door]
-    return getattr(caller, verb or usual)(address.format(**desk), body, format="json" if body is not None else None)
+def ask(caller: APIClient, endpoint: str, records: dict[str, Any], verb: str = "") -> Any:
+    usual, address, body = ENDPOINTS[endpoint]
+    return getattr(caller, verb or usual)(address.format(**records), body, format="json" if body is not None else None)
 
 
-@pytest.mark.parametrize(("door", "actor", "status"), CELLS, ids=[f"{door} by {actor}" for door, actor, _ in CELLS])
-def test_a_door_answers_an_actor(
-    desk: dict[str, Any], unchanged: Callable[[], Any], door: str, actor: str, status: int
+@pytest.mark.parametrize(
+    ("endpoint", "actor", "status"), CELLS, ids=[f"{endpoint} by {actor}" for endpoint, actor, _ in CELLS]
+)
+def test_a_endpoint_answers_an_actor(
+    records: dict[str, Any], unchanged: Callable[[], Any], endpoint: str, actor: str, status: int
 ) -> None:
     caller = client(actor)
-    fit(door)
+    fit(endpoint)
     before = unchanged()
-    response = ask(caller, door, desk)
+    response = ask(caller, endpoint, records)
     assert response.status_code == status, response.content
     if status >= 400:
         assert_error(response, status, response.json()["code"])
-    if status >= 400 or DOORS[door][0] == "get":
+    if status >= 400 or ENDPOINTS[endpoint][0] == "get":
         assert unchanged() == before
     else:
         assert unchanged() != before
 
 
 @pytest.mark.parametrize("actor", ACTORS)
-def test_a_door_has_one_verb(desk: dict[str, Any], unchanged: Callable[[], Any], actor: str) -> None:
+def test_a_endpoint_has_one_verb(records: dict[str, Any], unchanged: Callable[[], Any], actor: str) -> None:
     caller, before, cells = client(actor), unchanged(), 0
-    for door, (usual, address, _) in DOORS.items():
+    for endpoint, (usual, address, _) in ENDPOINTS.items():
         for verb in VERBS:
             # The list's address is the project's own for reading.
             if verb == usual or (address, verb) == ("/api/tickets/", "get"):
                 continue
             cells += 1
-            response = getattr(caller, verb)(address.format(**desk), {}, format="json")
-            assert response.status_code in (403, 405), (door, verb, response.content)
+            response = getattr(caller, verb)(address.format(**records), {}, format="json")
+            assert response.status_code in (403, 405), (endpoint, verb, response.content)
             assert_error(response, response.status_code, response.json()["code"])
     assert cells == 16 * 4 - 1
     assert unchanged() == before
 
 
 @pytest.mark.parametrize("actor", ACTORS)
-def test_asking_what_a_door_takes_changes_nothing(
-    desk: dict[str, Any], unchanged: Callable[[], Any], actor: str
+def test_asking_what_a_endpoint_takes_changes_nothing(
+    records: dict[str, Any], unchanged: Callable[[], Any], actor: str
 ) -> None:
     caller, before = client(actor), unchanged()
-    for door in DOORS:
-        response = caller.options(DOORS[door][1].format(**desk))
-        assert response.status_code in (200, 403), (door, response.content)
-        assert caller.head(DOORS[door][1].format(**desk)).status_code in (200, 403, 404, 405)
+    for endpoint in ENDPOINTS:
+        response = caller.options(ENDPOINTS[endpoint][1].format(**records))
+        assert response.status_code in (200, 403), (endpoint, response.content)
+        assert caller.head(ENDPOINTS[endpoint][1].format(**records)).status_code in (200, 403, 404, 405)
     assert unchanged() == before
 
 
-@pytest.mark.parametrize("door", [door for door, (verb, _, _) in DOORS.items() if verb == "post"])
+@pytest.mark.parametrize("endpoint", [endpoint for endpoint, (verb, _, _) in ENDPOINTS.items() if verb == "post"])
 def test_a_session_without_its_csrf_token_gets_nowhere(
-    desk: dict[str, Any], unchanged: Callable[[], Any], door: str
+    records: dict[str, Any], unchanged: Callable[[], Any], endpoint: str
 ) -> None:
     root = User.objects.create_superuser("root")
     caller = APIClient(enforce_csrf_checks=True)
     caller.force_login(root)
-    fit(door)
+    fit(endpoint)
     before = unchanged()
-    assert_error(ask(caller, door, desk), 403, "permission_denied")
+    assert_error(ask(caller, endpoint, records), 403, "permission_denied")
     assert unchanged() == before
 
 
-def test_a_session_with_its_token_gets_through(desk: dict[str, Any]) -> None:
+def test_a_session_with_its_token_gets_through(records: dict[str, Any]) -> None:
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(User.objects.create_superuser("root"))
     browser.cookies["csrftoken"] = token = "t" * 32
     response = browser.post(
-        RECORD.format(**desk) + "fire/",
+        RECORD.format(**records) + "fire/",
         {"transition": "touch"},
         content_type="application/json",
         headers={"X-CSRFToken": token},
@@ -219,8 +221,8 @@ def test_a_session_with_its_token_gets_through(desk: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("actor", ["viewer", "actor"])
-def test_who_is_no_operator_sees_no_inside_of_a_run(desk: dict[str, Any], actor: str) -> None:
+def test_who_is_no_operator_sees_no_inside_of_a_run(records: dict[str, Any], actor: str) -> None:
     EffectRun.objects.update(result={"secret": "yes"}, status="succeeded")
     caller = client(actor)
-    for door in ("view", "runs", "history"):
-        assert "secret" not in ask(caller, door, desk).content.decode()
+    for endpoint in ("view", "runs", "history"):
+        assert "secret" not in ask(caller, endpoint, records).content.decode()

@@ -1,4 +1,4 @@
-"""Schemathesis asks every door what its description permits, and what it does not: no 500, no undocumented answer."""
+"""Schemathesis asks each endpoint what its description permits and what it does not: no 500, no undocumented answer."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from schemathesis.specs.openapi import checks as said
 from lifecycle import SYSTEM
 from lifecycle.runtime import create, fire
 from orders.factories import OrderFactory
-from tests.desk.models import Parcel, Ticket
 from tests.rest.description import described
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -39,10 +39,10 @@ CHECKS = [
     said.response_headers_conformance,
 ]
 OURS = re.compile(r"^POST /api/\w+/$|/(lifecycle|fire|history|runs|retry|continue|cancel|definitions)/$")
-URLS = {"desk": "tests.rest.urls", "orders": "example_project.urls"}
+URLS = {"support": "tests.rest.urls", "orders": "example_project.urls"}
 LEFT_OUT = {
-    "desk": ("/converted/", "/api/picky/", "/api/parcels-listed/"),  # others' doors, spelled in another way
-    "orders": ("/api/schema/", "/api/lifecycle/"),  # drf-spectacular's own; the desk's lists for operators
+    "support": ("/converted/", "/api/picky/", "/api/parcels-listed/"),  # others' endpoints, spelled in another way
+    "orders": ("/api/schema/", "/api/lifecycle/"),  # drf-spectacular's own; the lists for operators
 }
 
 Record = Callable[[str], dict[str, Any]]
@@ -88,9 +88,9 @@ def existing(db: None) -> Record:
     return parameters
 
 
-@pytest.mark.parametrize(("project", "doors"), [("desk", 38), ("orders", 11)])
-def test_no_question_breaks_a_door_and_every_answer_is_documented(
-    call: Callable[[Any], Any], existing: Record, settings: Any, project: str, doors: int
+@pytest.mark.parametrize(("project", "endpoints"), [("support", 38), ("orders", 11)])
+def test_no_question_breaks_a_endpoint_and_every_answer_is_documented(
+    call: Callable[[Any], Any], existing: Record, settings: Any, project: str, endpoints: int
 ) -> None:
     if project == "orders":
         from example_project.settings import REST_FRAMEWORK
@@ -111,14 +111,14 @@ def test_no_question_breaks_a_door_and_every_answer_is_documented(
                 for parameters in ([here, None] if here else [None])
             ]
             asked += 1
-            # What the desk's own list answers is the desk's business; that it answers is ours.
+            # What the project's own list answers is the project's business; that it answers is ours.
             checks = CHECKS if project == "orders" or OURS.search(methods[method].label) else [not_a_server_error]
             try:
                 ask(strategies.one_of(cases), call, checks)
             except (Exception, FailureGroup) as error:  # noqa: BLE001 - told below, with all others
                 wrong.append(f"{method.upper()} {path}: {error!r}\n{error}")
     assert not wrong, "\n\n".join(wrong)
-    assert asked == doors
+    assert asked == endpoints
 
 
 def ask(cases: Any, call: Callable[[Any], Any], checks: list[Any]) -> None:
@@ -134,7 +134,7 @@ def ask(cases: Any, call: Callable[[Any], Any], checks: list[Any]) -> None:
     )
     @given(case=cases)
     def each(case: Any) -> None:
-        # An address that leads to no door is answered by Django itself.
+        # An address that leads to no endpoint is answered by Django itself.
         led = is_valid_path(unquote(case.formatted_path))
         case.validate_response(call(case), checks=checks if led else [not_a_server_error])
 

@@ -1,4 +1,4 @@
-"""Every door that writes × every kind of nonsense: the documented status, the one error body, nothing written."""
+"""Every endpoint that writes × every kind of nonsense: the documented status, the one error body, nothing written."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rest_framework.test import APIClient
 from lifecycle import SYSTEM
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire
-from tests.desk.models import Ticket
 from tests.rest.conftest import assert_error, client_of
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db
 
-DOORS = {
+ENDPOINTS = {
     "create": ("/api/tickets/", {"title": "Smoke"}),
     "fire": ("/api/tickets/{ticket}/fire/", {"transition": "touch"}),
     "retry": ("/api/tickets/{ticket}/runs/{run}/retry/", {}),
@@ -33,7 +33,7 @@ def part(name: str, value: str) -> str:
     return f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
 
 
-# kind: body (given the door's good one), content type, status
+# kind: body (given the endpoint's good one), content type, status
 KINDS: dict[str, tuple[Callable[[dict[str, Any]], Any], str, int]] = {
     "an unknown field": (lambda good: json.dumps({**good, "nonsense": 1}), "application/json", 400),
     "a list": (lambda good: json.dumps([good]), "application/json", 400),
@@ -65,7 +65,7 @@ KINDS: dict[str, tuple[Callable[[dict[str, Any]], Any], str, int]] = {
 
 
 @pytest.fixture
-def desk(db: None) -> dict[str, Any]:
+def records(db: None) -> dict[str, Any]:
     ticket = create(Ticket(), actor=SYSTEM)
     fire(ticket, "solve", actor=SYSTEM, input={"answer": "x"})
     [run] = fire(ticket, "reopen", actor=SYSTEM).runs
@@ -78,68 +78,68 @@ def root(db: None) -> APIClient:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
 def test_nonsense_is_answered_and_changes_nothing(
-    desk: dict[str, Any], root: APIClient, unchanged: Callable[[], Any], door: str, kind: str
+    records: dict[str, Any], root: APIClient, unchanged: Callable[[], Any], endpoint: str, kind: str
 ) -> None:
-    address, good = DOORS[door]
+    address, good = ENDPOINTS[endpoint]
     make, content_type, status = KINDS[kind]
     body, before = make(good), unchanged()
     body = body if isinstance(body, bytes) else body.encode()
-    response = root.generic("POST", address.format(**desk), body, content_type=content_type)
+    response = root.generic("POST", address.format(**records), body, content_type=content_type)
     assert response.status_code == status, response.content
     assert_error(response, status, response.json()["code"])
     assert unchanged() == before
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
 def test_an_answer_nobody_renders_is_not_acceptable(
-    desk: dict[str, Any], root: APIClient, unchanged: Callable[[], Any], door: str
+    records: dict[str, Any], root: APIClient, unchanged: Callable[[], Any], endpoint: str
 ) -> None:
-    address, good = DOORS[door]
+    address, good = ENDPOINTS[endpoint]
     before = unchanged()
-    response = root.post(address.format(**desk), good, format="json", headers={"Accept": "image/png"})
+    response = root.post(address.format(**records), good, format="json", headers={"Accept": "image/png"})
     assert_error(response, 406, "not_acceptable")
     assert unchanged() == before
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_what_is_sent_right_is_done(desk: dict[str, Any], root: APIClient, door: str) -> None:
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_what_is_sent_right_is_done(records: dict[str, Any], root: APIClient, endpoint: str) -> None:
     """Else the table above would prove nothing."""
-    address, good = DOORS[door]
-    if door == "retry":
+    address, good = ENDPOINTS[endpoint]
+    if endpoint == "retry":
         EffectRun.objects.update(status="failed", outcome="failed", attempts=1)
-    elif door == "continue":
+    elif endpoint == "continue":
         EffectRun.objects.update(status="succeeded", outcome="succeeded", follow_up="abandoned")
-    assert root.post(address.format(**desk), good, format="json").status_code in (200, 201)
+    assert root.post(address.format(**records), good, format="json").status_code in (200, 201)
 
 
-@pytest.mark.parametrize("door", ["create", "fire"])
+@pytest.mark.parametrize("endpoint", ["create", "fire"])
 def test_a_projects_own_limit_of_bodies_counts_for_json_too(
-    desk: dict[str, Any], root: APIClient, settings: Any, unchanged: Callable[[], Any], door: str
+    records: dict[str, Any], root: APIClient, settings: Any, unchanged: Callable[[], Any], endpoint: str
 ) -> None:
     """DRF reads JSON from the stream, where Django's limit does not see it."""
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
-    address, good = DOORS[door]
+    address, good = ENDPOINTS[endpoint]
     before = unchanged()
-    response = root.post(address.format(**desk), {**good, "note": "x" * 2000}, format="json")
+    response = root.post(address.format(**records), {**good, "note": "x" * 2000}, format="json")
     assert_error(response, 413, "body_too_large")
     assert unchanged() == before
-    assert root.post(address.format(**desk), good, format="json").status_code in (200, 201)
+    assert root.post(address.format(**records), good, format="json").status_code in (200, 201)
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = None
     assert root.post("/api/tickets/", {"title": "x", "note": "x" * 100}, format="json").status_code == 201
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
 def test_nonsense_that_the_csrf_check_meets_first_is_answered_too(
-    desk: dict[str, Any], unchanged: Callable[[], Any], door: str
+    records: dict[str, Any], unchanged: Callable[[], Any], endpoint: str
 ) -> None:
-    """Looking for the token in a form reads the form, before any door is asked."""
+    """Looking for the token in a form reads the form, before any endpoint is asked."""
     client = APIClient(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("root"))
     client.cookies["csrftoken"] = "t" * 32
     before = unchanged()
     form = "&".join(f"f{number}=1" for number in range(2000)).encode()
-    response = client.generic("POST", DOORS[door][0].format(**desk), form, content_type=FORM)
+    response = client.generic("POST", ENDPOINTS[endpoint][0].format(**records), form, content_type=FORM)
     assert_error(response, 400, "parse_error")
     assert unchanged() == before

@@ -1,4 +1,4 @@
-"""POST on the list: a record's birth over HTTP."""
+"""POST on the list: a record's creation over HTTP."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from lifecycle.models import TransitionLog
-from tests.desk.models import Ticket
 from tests.rest.conftest import assert_error, client_of, user_with
-from tests.rest.desk import TicketViewSet
+from tests.rest.support import TicketViewSet
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db
 

@@ -74,7 +74,7 @@ def answer(error: Exception):  # type: ignore[no-untyped-def]
 
 
 def test_refusals_in_a_projects_own_view_are_answered_right() -> None:
-    """django-fsm-2 PR 98: a handler for all of DRF turns refusals into 4xx, not 500."""
+    """django-fsm-2 PR 98: a handler for all of DRF makes refusals 4xx, not 500."""
     refusal = Refusal(
         source="guard", kind="precondition", code="no_address", message="Add an address.", params={"n": 1}
     )

@@ -1,4 +1,4 @@
-"""The doors as the example opens them: orders that are shown with payments of their own life."""
+"""The endpoints as the example opens them: orders that are shown with payments of their own life."""
 
 from __future__ import annotations
 

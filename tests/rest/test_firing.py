@@ -12,15 +12,15 @@ from rest_framework.test import APIClient
 
 from lifecycle.models import TransitionLog
 from lifecycle.runtime import fire, register_guard
-from tests.desk.lifecycles import ParcelLifecycle
-from tests.desk.models import Parcel, Ticket
 from tests.rest.conftest import assert_error, client_of, user_with
+from tests.support.lifecycles import ParcelLifecycle
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
 
-def url(ticket: Ticket, door: str = "fire") -> str:
-    return f"/api/tickets/{ticket.pk}/{door}/"
+def url(ticket: Ticket, endpoint: str = "fire") -> str:
+    return f"/api/tickets/{ticket.pk}/{endpoint}/"
 
 
 def test_firing_answers_the_view_after_the_transition(api: APIClient, ticket: Ticket, user: User) -> None:
@@ -238,11 +238,13 @@ def test_body_and_header_may_say_the_same(api: APIClient, ticket: Ticket) -> Non
 
 
 @pytest.mark.parametrize("pk", ["0", "999999", "abc", "1e3", "9" * 40, "-1", "%00", "1%001", "🙈"])
-@pytest.mark.parametrize("door", ["fire", "lifecycle", "history", "runs", "runs/1/retry"])
-def test_an_id_that_names_no_record_is_not_found(api: APIClient, ticket: Ticket, pk: str, door: str) -> None:
-    address = f"/api/tickets/{pk}/{door}/"
+@pytest.mark.parametrize("endpoint", ["fire", "lifecycle", "history", "runs", "runs/1/retry"])
+def test_an_id_that_names_no_record_is_not_found(api: APIClient, ticket: Ticket, pk: str, endpoint: str) -> None:
+    address = f"/api/tickets/{pk}/{endpoint}/"
     response = (
-        api.post(address, {"transition": "ask"}, format="json") if "/" in door or door == "fire" else api.get(address)
+        api.post(address, {"transition": "ask"}, format="json")
+        if "/" in endpoint or endpoint == "fire"
+        else api.get(address)
     )
     assert_error(response, 404, "not_found")
 
@@ -264,8 +266,8 @@ def test_a_record_outside_the_queryset_is_not_found_before_anything_else(
     before = unchanged()
     for body in ({"transition": "ask"}, {"transition": "close"}, {"transition": "nonsense"}, {"nonsense": 1}, []):
         assert_error(api.post(url(secret), body, format="json"), 404, "not_found")
-    for door in ("lifecycle", "history", "runs"):
-        assert_error(api.get(url(secret, door)), 404, "not_found")
+    for endpoint in ("lifecycle", "history", "runs"):
+        assert_error(api.get(url(secret, endpoint)), 404, "not_found")
     assert unchanged() == before
 
 
@@ -347,7 +349,7 @@ def test_a_form_reports_every_field(api: APIClient, ticket: Ticket) -> None:
 
 
 @pytest.mark.parametrize("status", ["open", "waiting", "solved", "escalated", "closed"])
-@pytest.mark.parametrize("permissions", [(), ("desk.solve_ticket", "desk.escalate_ticket")], ids=["none", "all"])
+@pytest.mark.parametrize("permissions", [(), ("support.solve_ticket", "support.escalate_ticket")], ids=["none", "all"])
 @pytest.mark.parametrize("priority", [1, 9])
 def test_what_available_shows_is_what_fire_meets(
     db: None, status: str, permissions: tuple[str, ...], priority: int
@@ -414,13 +416,15 @@ def test_a_record_that_leaves_the_callers_scope_is_still_answered(api: APIClient
 
 
 @pytest.mark.parametrize(
-    ("method", "door"),
+    ("method", "endpoint"),
     [("post", "fire"), ("get", "lifecycle"), ("get", "history"), ("get", "runs"), ("post", "runs/1/cancel")],
 )
-def test_a_viewset_that_lets_everyone_in_still_asks_for_a_login_here(parcel: Parcel, method: str, door: str) -> None:
+def test_a_viewset_that_lets_everyone_in_still_asks_for_a_login_here(
+    parcel: Parcel, method: str, endpoint: str
+) -> None:
     anonymous = APIClient()
     assert anonymous.get(f"/api/parcels/{parcel.pk}/").status_code == 200
-    response = getattr(anonymous, method)(f"/api/parcels/{parcel.pk}/{door}/", format="json")
+    response = getattr(anonymous, method)(f"/api/parcels/{parcel.pk}/{endpoint}/", format="json")
     assert_error(response, 403, "not_authenticated")
 
 
@@ -430,8 +434,8 @@ def test_nobody_creates_through_a_viewset_that_lets_everyone_in(db: None, unchan
     assert unchanged() == before
 
 
-def test_an_empty_list_of_permissions_opens_the_doors(parcel: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.rest.desk import ParcelViewSet
+def test_an_empty_list_of_permissions_opens_the_endpoints(parcel: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.rest.support import ParcelViewSet
 
     monkeypatch.setattr(ParcelViewSet, "lifecycle_permission_classes", [])
     response = APIClient().post(f"/api/parcels/{parcel.pk}/fire/", {"transition": "send"}, format="json")
@@ -495,7 +499,7 @@ def test_an_answer_nobody_renders_is_not_acceptable(api: APIClient, ticket: Tick
     assert ticket.status == "open"
 
 
-def test_the_browsable_api_shows_every_door(user: User, ticket: Ticket, parcel: Parcel) -> None:
+def test_the_browsable_api_shows_every_endpoint(user: User, ticket: Ticket, parcel: Parcel) -> None:
     client = client_of(user)
     pages = ["/api/tickets/", url(ticket, "lifecycle"), url(ticket, "history"), "/api/parcels/lifecycle/"]
     for page in pages:

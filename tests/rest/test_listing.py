@@ -15,8 +15,8 @@ from rest_framework.test import APIClient
 from lifecycle import SYSTEM, clock
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire, register_guard
-from tests.desk.models import Parcel, Ticket
 from tests.rest.conftest import assert_error, client_of, user_with
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -108,7 +108,7 @@ def test_whatever_iso_8601_can_say_is_a_moment(api: APIClient, name: str, moment
     assert api.get("/api/listed/", {name: moment}).status_code == 200
 
 
-def test_a_filter_that_cannot_be_is_told_in_the_one_error_body_at_the_lifecycles_doors(
+def test_a_filter_that_cannot_be_is_told_in_the_one_error_body_at_the_lifecycles_endpoints(
     api: APIClient, tickets: dict[str, Ticket]
 ) -> None:
     response = api.get(f"/api/listed/{tickets['open'].pk}/lifecycle/?state=x")

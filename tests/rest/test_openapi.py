@@ -1,4 +1,4 @@
-"""The description of the doors in OpenAPI, by drf-spectacular."""
+"""The description of the endpoints in OpenAPI, by drf-spectacular."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 
 from lifecycle.rest.openapi.dialect import for_openapi, sample
 from tests.rest.description import REST_FRAMEWORK, described, resolved
-from tests.rest.desk import TicketViewSet
+from tests.rest.support import TicketViewSet
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,7 +42,7 @@ def body(schema: dict[str, Any], path: str) -> dict[str, Any]:
 
 @pytest.mark.once
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.1"])
-def test_the_description_of_the_doors_is_valid_and_nothing_is_warned_of(version: str, tmp_path: Path) -> None:
+def test_the_description_of_the_endpoints_is_valid_and_nothing_is_warned_of(version: str, tmp_path: Path) -> None:
     run_spectacular(tmp_path, "tests.rest.description", {"LIFECYCLE_OPENAPI": version})
 
 
@@ -70,7 +70,7 @@ def run_spectacular(folder: Path, settings: str, environment: dict[str, str]) ->
 def test_nothing_of_drf_spectacular_is_loaded_for_a_project_without_it() -> None:
     code = (
         "import sys, django, tests.settings; del tests.settings.REST_FRAMEWORK; django.setup();"
-        "import tests.rest.urls; from tests.rest.desk import TicketViewSet as V;"
+        "import tests.rest.urls; from tests.rest.support import TicketViewSet as V;"
         "V.schema; V().schema; sys.exit([name for name in sys.modules if 'spectacular' in name])"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "tests.settings"}
@@ -168,11 +168,11 @@ def test_every_error_is_documented_with_the_one_body(api_schema: dict[str, Any])
         ("/lifecycle/definitions/", "get", "200 401 403 406"),
     ],
 )
-def test_a_door_documents_its_statuses(api_schema: dict[str, Any], path: str, method: str, statuses: str) -> None:
+def test_a_endpoint_documents_its_statuses(api_schema: dict[str, Any], path: str, method: str, statuses: str) -> None:
     assert sorted(operation(api_schema, path, method)["responses"]) == statuses.split()
 
 
-def test_a_throttled_door_documents_that_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_throttled_endpoint_documents_that_too(monkeypatch: pytest.MonkeyPatch) -> None:
     from rest_framework.throttling import UserRateThrottle
 
     class Slow(UserRateThrottle):
@@ -201,7 +201,7 @@ def test_a_closed_creation_is_not_described(api_schema: dict[str, Any]) -> None:
     assert set(api_schema["paths"]["/api/picky/"]) == {"get"}
 
 
-def test_a_viewset_open_to_everyone_is_not_described_as_open_at_our_doors(api_schema: dict[str, Any]) -> None:
+def test_a_viewset_open_to_everyone_is_not_described_as_open_at_our_endpoints(api_schema: dict[str, Any]) -> None:
     assert {} in operation(api_schema, "/api/parcels/{id}/", "get")["security"]
     assert {} not in operation(api_schema, "/api/parcels/{id}/fire/", "post")["security"]
 
@@ -230,12 +230,12 @@ def own_urls(settings: Any) -> Any:
 
 
 def test_a_projects_decorators_add_to_ours(own_urls: Any) -> None:
-    @extend_schema_view(fire=extend_schema(summary="Move it on", tags=["desk"]))
+    @extend_schema_view(fire=extend_schema(summary="Move it on", tags=["support"]))
     class Viewset(TicketViewSet):
         pass
 
     found = operation(own_urls(Viewset), "/own/{id}/fire/", "post")
-    assert (found["summary"], found["tags"], found["operationId"]) == ("Move it on", ["desk"], "own_fire")
+    assert (found["summary"], found["tags"], found["operationId"]) == ("Move it on", ["support"], "own_fire")
     assert "409" in found["responses"]
 
 

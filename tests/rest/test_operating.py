@@ -12,12 +12,12 @@ from rest_framework.test import APIClient
 from lifecycle import clock
 from lifecycle.models import EffectRun, OperatorAction
 from lifecycle.runtime import create, fire
-from tests.desk.models import Parcel
 from tests.rest.conftest import assert_error, client_of
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
-DOORS = ["retry", "continue", "cancel"]
+ENDPOINTS = ["retry", "continue", "cancel"]
 
 
 @pytest.fixture
@@ -26,21 +26,21 @@ def run(parcel: Parcel, user: User) -> EffectRun:
 
 
 @pytest.fixture
-def desk(operator: User) -> APIClient:
+def operators(operator: User) -> APIClient:
     return client_of(operator)
 
 
-def url(parcel: Parcel, run: Any, door: str) -> str:
-    return f"/api/parcels/{parcel.pk}/runs/{getattr(run, 'pk', run)}/{door}/"
+def url(parcel: Parcel, run: Any, endpoint: str) -> str:
+    return f"/api/parcels/{parcel.pk}/runs/{getattr(run, 'pk', run)}/{endpoint}/"
 
 
-def test_a_failed_run_is_owed_again(desk: APIClient, parcel: Parcel, run: EffectRun, operator: User) -> None:
+def test_a_failed_run_is_enqueued_again(operators: APIClient, parcel: Parcel, run: EffectRun, operator: User) -> None:
     EffectRun.objects.update(status="failed", attempts=3, finished_at=clock.now())
-    response = desk.post(url(parcel, run, "retry"), {"reason": "The printer is back."}, format="json")
+    response = operators.post(url(parcel, run, "retry"), {"reason": "The printer is back."}, format="json")
     assert response.status_code == 200
     assert response.json()["runs"][0]["status"] == "queued"
-    deed = OperatorAction.objects.get()
-    assert (deed.action, deed.run_id, deed.actor_id, deed.reason) == (
+    operator_action = OperatorAction.objects.get()
+    assert (operator_action.action, operator_action.run_id, operator_action.actor_id, operator_action.reason) == (
         "retry",
         run.pk,
         str(operator.pk),
@@ -48,14 +48,14 @@ def test_a_failed_run_is_owed_again(desk: APIClient, parcel: Parcel, run: Effect
     )
 
 
-def test_a_queued_run_is_cancelled(desk: APIClient, parcel: Parcel, run: EffectRun) -> None:
-    response = desk.post(url(parcel, run, "cancel"), {}, format="json")
+def test_a_queued_run_is_cancelled(operators: APIClient, parcel: Parcel, run: EffectRun) -> None:
+    response = operators.post(url(parcel, run, "cancel"), {}, format="json")
     assert response.status_code == 200
     assert response.json()["runs"][0]["status"] == "cancelled"
 
 
 @pytest.mark.parametrize(
-    ("door", "status", "body", "code"),
+    ("endpoint", "status", "body", "code"),
     [
         ("retry", "succeeded", {}, "run_settled"),
         ("cancel", "succeeded", {}, "run_settled"),
@@ -64,39 +64,41 @@ def test_a_queued_run_is_cancelled(desk: APIClient, parcel: Parcel, run: EffectR
     ],
 )
 def test_what_does_not_fit_the_run_is_a_conflict(
-    desk: APIClient,
+    operators: APIClient,
     parcel: Parcel,
     run: EffectRun,
     unchanged: Callable[[], Any],
-    door: str,
+    endpoint: str,
     status: str,
     body: dict[str, Any],
     code: str,
 ) -> None:
     EffectRun.objects.update(status=status)
     before = unchanged()
-    assert_error(desk.post(url(parcel, run, door), body, format="json"), 409, code)
+    assert_error(operators.post(url(parcel, run, endpoint), body, format="json"), 409, code)
     assert unchanged() == before
 
 
-def test_a_leased_run_is_not_touched_without_saying_so(desk: APIClient, parcel: Parcel, run: EffectRun) -> None:
+def test_a_leased_run_is_not_touched_without_saying_so(operators: APIClient, parcel: Parcel, run: EffectRun) -> None:
     far = clock.now().replace(year=clock.now().year + 1, day=1)
     EffectRun.objects.update(status="running", lease_until=far, leased_by="w", fence=1)
-    assert_error(desk.post(url(parcel, run, "cancel"), {}, format="json"), 409, "run_busy")
-    without = assert_error(desk.post(url(parcel, run, "cancel"), {"force": True}, format="json"), 400, "invalid_input")
+    assert_error(operators.post(url(parcel, run, "cancel"), {}, format="json"), 409, "run_busy")
+    without = assert_error(
+        operators.post(url(parcel, run, "cancel"), {"force": True}, format="json"), 400, "invalid_input"
+    )
     assert [problem["field"] for problem in without["problems"]] == ["reason"]
-    forced = desk.post(url(parcel, run, "cancel"), {"force": True, "reason": "It hangs."}, format="json")
+    forced = operators.post(url(parcel, run, "cancel"), {"force": True, "reason": "It hangs."}, format="json")
     assert forced.json()["runs"][0]["status"] == "cancelled"
     assert OperatorAction.objects.get().forced is True
 
 
 def test_a_follow_up_that_is_still_refused_is_a_conflict_and_its_try_is_kept(
-    desk: APIClient, parcel: Parcel, run: EffectRun
+    operators: APIClient, parcel: Parcel, run: EffectRun
 ) -> None:
     EffectRun.objects.update(
         status="succeeded", outcome="succeeded", result={"label": "x" * 101}, follow_up="abandoned", fence=1
     )
-    response = desk.post(url(parcel, run, "continue"), {"reason": "Try."}, format="json")
+    response = operators.post(url(parcel, run, "continue"), {"reason": "Try."}, format="json")
     data = assert_error(response, 409, "invalid_input")
     assert [problem["field"] for problem in data["problems"]] == ["label"]
     assert OperatorAction.objects.get().action == "continue"
@@ -104,52 +106,52 @@ def test_a_follow_up_that_is_still_refused_is_a_conflict_and_its_try_is_kept(
     assert parcel.status == "labelling"
 
 
-def test_a_waiting_follow_up_is_continued(desk: APIClient, parcel: Parcel, run: EffectRun) -> None:
+def test_a_waiting_follow_up_is_continued(operators: APIClient, parcel: Parcel, run: EffectRun) -> None:
     EffectRun.objects.update(
         status="succeeded", outcome="succeeded", result={"label": "L-1"}, follow_up="abandoned", fence=1
     )
-    response = desk.post(url(parcel, run, "continue"), {}, format="json")
+    response = operators.post(url(parcel, run, "continue"), {}, format="json")
     assert response.status_code == 200
     assert (response.json()["state"], response.json()["record"]["label"]) == ("sent", "L-1")
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
 def test_operating_needs_its_own_permission(
-    api: APIClient, parcel: Parcel, run: EffectRun, unchanged: Callable[[], Any], door: str
+    api: APIClient, parcel: Parcel, run: EffectRun, unchanged: Callable[[], Any], endpoint: str
 ) -> None:
     before = unchanged()
     assert_error(
-        api.post(url(parcel, run, door), {"force": True, "reason": "x"}, format="json"), 403, "permission_denied"
+        api.post(url(parcel, run, endpoint), {"force": True, "reason": "x"}, format="json"), 403, "permission_denied"
     )
     # Not even whether there is such a run is told.
-    assert_error(api.post(url(parcel, 999, door), {}, format="json"), 403, "permission_denied")
+    assert_error(api.post(url(parcel, 999, endpoint), {}, format="json"), 403, "permission_denied")
     assert unchanged() == before
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
 def test_a_run_of_another_record_is_not_found(
-    desk: APIClient, parcel: Parcel, run: EffectRun, user: User, unchanged: Callable[[], Any], door: str
+    operators: APIClient, parcel: Parcel, run: EffectRun, user: User, unchanged: Callable[[], Any], endpoint: str
 ) -> None:
     other = create(Parcel(), actor=user)
     before = unchanged()
-    assert_error(desk.post(url(other, run, door), {}, format="json"), 404, "not_found")
+    assert_error(operators.post(url(other, run, endpoint), {}, format="json"), 404, "not_found")
     assert unchanged() == before
 
 
 def test_a_run_of_another_lifecycle_with_the_same_record_id_is_not_found(
-    desk: APIClient, parcel: Parcel, run: EffectRun
+    operators: APIClient, parcel: Parcel, run: EffectRun
 ) -> None:
     EffectRun.objects.update(lifecycle="tickets")
-    assert_error(desk.post(url(parcel, run, "cancel"), {}, format="json"), 404, "not_found")
+    assert_error(operators.post(url(parcel, run, "cancel"), {}, format="json"), 404, "not_found")
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
 @pytest.mark.parametrize("number", ["0", "abc", "-1", "1e2", "9" * 18, "9" * 40, "%00", "²"])
-def test_a_run_that_cannot_be_is_not_found(desk: APIClient, parcel: Parcel, number: str, door: str) -> None:
-    assert_error(desk.post(url(parcel, number, door), {}, format="json"), 404, "not_found")
+def test_a_run_that_cannot_be_is_not_found(operators: APIClient, parcel: Parcel, number: str, endpoint: str) -> None:
+    assert_error(operators.post(url(parcel, number, endpoint), {}, format="json"), 404, "not_found")
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -163,21 +165,21 @@ def test_a_run_that_cannot_be_is_not_found(desk: APIClient, parcel: Parcel, numb
     ],
 )
 def test_a_body_that_does_not_fit_changes_nothing(
-    desk: APIClient,
+    operators: APIClient,
     parcel: Parcel,
     run: EffectRun,
     unchanged: Callable[[], Any],
-    door: str,
+    endpoint: str,
     body: Any,
     field: str,
 ) -> None:
     before = unchanged()
-    response = desk.post(url(parcel, run, door), body, format="json")
+    response = operators.post(url(parcel, run, endpoint), body, format="json")
     data = assert_error(response, 400, "invalid_input")
     assert [problem["field"] for problem in data["problems"]] == [field]
     assert unchanged() == before
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_other_methods_are_not_allowed(desk: APIClient, parcel: Parcel, run: EffectRun, door: str) -> None:
-    assert_error(desk.get(url(parcel, run, door)), 405, "method_not_allowed")
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_other_methods_are_not_allowed(operators: APIClient, parcel: Parcel, run: EffectRun, endpoint: str) -> None:
+    assert_error(operators.get(url(parcel, run, endpoint)), 405, "method_not_allowed")

@@ -13,14 +13,14 @@ from rest_framework.test import APIClient
 from lifecycle import SYSTEM, clock
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire
-from tests.desk.models import Parcel
 from tests.rest.conftest import assert_error, client_of
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def desk(operator: User) -> APIClient:
+def operators(operator: User) -> APIClient:
     return client_of(operator)
 
 
@@ -34,33 +34,33 @@ def runs(db: None) -> list[EffectRun]:
     return found
 
 
-@pytest.mark.parametrize("door", ["runs", "definitions"])
-def test_only_operators_come_in(api: APIClient, door: str) -> None:
-    assert_error(APIClient().get(f"/lifecycle/{door}/"), 403, "not_authenticated")
-    assert_error(api.get(f"/lifecycle/{door}/"), 403, "permission_denied")
-    assert_error(api.post(f"/lifecycle/{door}/", {}, format="json"), 403, "permission_denied")
+@pytest.mark.parametrize("endpoint", ["runs", "definitions"])
+def test_only_operators_come_in(api: APIClient, endpoint: str) -> None:
+    assert_error(APIClient().get(f"/lifecycle/{endpoint}/"), 403, "not_authenticated")
+    assert_error(api.get(f"/lifecycle/{endpoint}/"), 403, "permission_denied")
+    assert_error(api.post(f"/lifecycle/{endpoint}/", {}, format="json"), 403, "permission_denied")
 
 
-@pytest.mark.parametrize("door", ["runs", "definitions"])
-def test_they_are_only_read(desk: APIClient, door: str) -> None:
-    assert_error(desk.post(f"/lifecycle/{door}/", {}, format="json"), 405, "method_not_allowed")
+@pytest.mark.parametrize("endpoint", ["runs", "definitions"])
+def test_they_are_only_read(operators: APIClient, endpoint: str) -> None:
+    assert_error(operators.post(f"/lifecycle/{endpoint}/", {}, format="json"), 405, "method_not_allowed")
 
 
-def test_every_definition_is_told(desk: APIClient) -> None:
-    assert {"tickets", "parcels"} <= {one["name"] for one in desk.get("/lifecycle/definitions/").json()}
+def test_every_definition_is_told(operators: APIClient) -> None:
+    assert {"tickets", "parcels"} <= {one["name"] for one in operators.get("/lifecycle/definitions/").json()}
 
 
-def test_all_runs_are_listed_newest_first(desk: APIClient, runs: list[EffectRun]) -> None:
-    results = desk.get("/lifecycle/runs/").json()["results"]
+def test_all_runs_are_listed_newest_first(operators: APIClient, runs: list[EffectRun]) -> None:
+    results = operators.get("/lifecycle/runs/").json()["results"]
     assert [one["id"] for one in results] == [run.pk for run in reversed(runs)]
     assert results[0]["lifecycle"] == "parcels"
     assert results[0]["record_id"] == runs[-1].record_id
     assert results[0]["known_effect"] is True
 
 
-def test_runs_of_unknown_effects_are_marked(desk: APIClient, runs: list[EffectRun]) -> None:
+def test_runs_of_unknown_effects_are_marked(operators: APIClient, runs: list[EffectRun]) -> None:
     EffectRun.objects.update(lifecycle="gone")
-    assert {one["known_effect"] for one in desk.get("/lifecycle/runs/").json()["results"]} == {False}
+    assert {one["known_effect"] for one in operators.get("/lifecycle/runs/").json()["results"]} == {False}
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_runs_of_unknown_effects_are_marked(desk: APIClient, runs: list[EffectRu
         ("status=failed&effect=refund_postage", 0),
     ],
 )
-def test_runs_are_filtered(desk: APIClient, runs: list[EffectRun], query: str, number: int) -> None:
-    assert len(desk.get(f"/lifecycle/runs/?{query}").json()["results"]) == number
+def test_runs_are_filtered(operators: APIClient, runs: list[EffectRun], query: str, number: int) -> None:
+    assert len(operators.get(f"/lifecycle/runs/?{query}").json()["results"]) == number
 
 
-def test_runs_are_filtered_by_record_and_age(desk: APIClient, runs: list[EffectRun]) -> None:
+def test_runs_are_filtered_by_record_and_age(operators: APIClient, runs: list[EffectRun]) -> None:
     def found(**query: str) -> list[int]:
-        return [one["id"] for one in desk.get("/lifecycle/runs/", query).json()["results"]]
+        return [one["id"] for one in operators.get("/lifecycle/runs/", query).json()["results"]]
 
     assert found(record_id=runs[1].record_id) == [runs[1].pk]
     EffectRun.objects.filter(pk=runs[2].pk).update(created_at=clock.now() - timedelta(days=3))
@@ -103,8 +103,8 @@ def test_runs_are_filtered_by_record_and_age(desk: APIClient, runs: list[EffectR
         ("effect=%00", "effect", "NUL"),
     ],
 )
-def test_a_filter_that_cannot_be_is_refused(desk: APIClient, query: str, field: str, hint: str) -> None:
-    data = assert_error(desk.get(f"/lifecycle/runs/?{query}"), 400, "invalid_input")
+def test_a_filter_that_cannot_be_is_refused(operators: APIClient, query: str, field: str, hint: str) -> None:
+    data = assert_error(operators.get(f"/lifecycle/runs/?{query}"), 400, "invalid_input")
     [problem] = data["problems"]
     assert problem["field"] == field
     assert hint in problem["message"]
@@ -113,12 +113,12 @@ def test_a_filter_that_cannot_be_is_refused(desk: APIClient, query: str, field: 
 @pytest.mark.parametrize(
     "moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "2020-01-01T00:00:00+21:56"]
 )
-def test_whatever_iso_8601_can_say_is_a_moment(desk: APIClient, moment: str) -> None:
-    assert desk.get("/lifecycle/runs/", {"created_before": moment}).status_code == 200
+def test_whatever_iso_8601_can_say_is_a_moment(operators: APIClient, moment: str) -> None:
+    assert operators.get("/lifecycle/runs/", {"created_before": moment}).status_code == 200
 
 
-def test_a_page_costs_one_statement_however_long_it_is(desk: APIClient, runs: list[EffectRun]) -> None:
-    desk.get("/lifecycle/runs/")
+def test_a_page_costs_one_statement_however_long_it_is(operators: APIClient, runs: list[EffectRun]) -> None:
+    operators.get("/lifecycle/runs/")
     with CaptureQueriesContext(connection) as sent:
-        desk.get("/lifecycle/runs/")
+        operators.get("/lifecycle/runs/")
     assert len(sent) == 1

@@ -16,9 +16,9 @@ from rest_framework.test import APIClient
 from lifecycle import clock
 from lifecycle.models import EffectRun, ParameterOverride, TransitionLog
 from lifecycle.runtime import create, fire
-from tests.desk.models import Agent, Parcel, Ticket
 from tests.rest.conftest import assert_error, client_of, user_with
-from tests.rest.desk import TicketViewSet
+from tests.rest.support import TicketViewSet
+from tests.support.models import Agent, Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -131,7 +131,7 @@ def _edit(ticket: Ticket) -> None:
     Ticket.objects.filter(pk=ticket.pk).update(note="x")
 
 
-def _owe(ticket: Ticket) -> None:
+def _enqueue(ticket: Ticket) -> None:
     entry, now = TransitionLog.objects.latest("id"), clock.now()
     EffectRun.objects.create(
         entry=entry,
@@ -148,7 +148,7 @@ def _override(ticket: Ticket) -> None:
     ParameterOverride.objects.create(lifecycle="tickets", name="reminders", value=False, updated_at=clock.now())
 
 
-@pytest.mark.parametrize("change", [_touch, _edit, _owe, _override])
+@pytest.mark.parametrize("change", [_touch, _edit, _enqueue, _override])
 def test_whatever_changes_makes_a_new_view(api: APIClient, ticket: Ticket, change: Any) -> None:
     tag = view(api, ticket)["ETag"]
     change(ticket)
@@ -158,7 +158,7 @@ def test_whatever_changes_makes_a_new_view(api: APIClient, ticket: Ticket, chang
 
 
 def test_a_run_that_only_changes_its_status_makes_a_new_view(api: APIClient, ticket: Ticket) -> None:
-    _owe(ticket)
+    _enqueue(ticket)
     tag = view(api, ticket)["ETag"]
     EffectRun.objects.update(status="succeeded", finished_at=clock.now())  # even under a stopped clock
     assert view(api, ticket, tag).status_code == 200
@@ -168,7 +168,7 @@ def test_what_happens_to_other_records_makes_no_new_view(api: APIClient, ticket:
     other = create(Ticket(), actor=user)
     tag = view(api, ticket)["ETag"]
     fire(other, "touch", actor=user)
-    _owe(other)
+    _enqueue(other)
     assert view(api, ticket, tag).status_code == 304
 
 
@@ -250,8 +250,8 @@ def test_what_is_inside_a_run_is_for_operators(parcel: Parcel, user: User, opera
     fire(parcel, "send", actor=user, request_id="mine")
     EffectRun.objects.update(result={"secret": "yes"})
     address = f"/api/parcels/{parcel.pk}"
-    for door in ("runs", "lifecycle", "history"):
-        told = client_of(user).get(f"{address}/{door}/").content.decode()
+    for endpoint in ("runs", "lifecycle", "history"):
+        told = client_of(user).get(f"{address}/{endpoint}/").content.decode()
         assert "secret" not in told
         assert "idempotency_key" not in told
         assert "mine" not in told
@@ -260,7 +260,7 @@ def test_what_is_inside_a_run_is_for_operators(parcel: Parcel, user: User, opera
     assert client_of(operator).get(f"{address}/history/").json()["results"][0]["request_id"] == "mine"
 
 
-def test_a_router_with_path_converters_reaches_every_door(api: APIClient, ticket: Ticket) -> None:
+def test_a_router_with_path_converters_reaches_every_endpoint(api: APIClient, ticket: Ticket) -> None:
     assert api.get(f"/converted/tickets/{ticket.pk}/lifecycle").status_code == 200
     assert api.post(f"/converted/tickets/{ticket.pk}/fire", {"transition": "ask"}, format="json").status_code == 200
     response = api.post(f"/converted/tickets/{ticket.pk}/runs/1/retry", {}, format="json")

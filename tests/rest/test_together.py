@@ -1,4 +1,4 @@
-"""The doors inside a project: its transactions, its throttles, its other callers."""
+"""The endpoints inside a project: its transactions, its throttles, its other callers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from lifecycle.models import TransitionLog
 from lifecycle.rest import LifecycleViewSetMixin
 from lifecycle.runtime import create, register_guard
 from lifecycle.testing import race
-from tests.desk.lifecycles import TicketLifecycle
-from tests.desk.models import Ticket
 from tests.rest.conftest import assert_error, client_of
-from tests.rest.desk import TicketSerializer, TicketViewSet
+from tests.rest.support import TicketSerializer, TicketViewSet
+from tests.support.lifecycles import TicketLifecycle
+from tests.support.models import Ticket
 
 
 def fire_url(ticket: Ticket) -> str:
@@ -95,7 +95,7 @@ def test_a_refusal_under_atomic_requests_keeps_nothing_of_the_request(user: User
 
 
 @pytest.mark.django_db
-def test_a_door_may_have_its_own_throttle(user: User, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_endpoint_may_have_its_own_throttle(user: User, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
     class OnePerDay(ScopedRateThrottle):
         THROTTLE_RATES = {"tickets-fire": "1/day"}
 
@@ -157,7 +157,7 @@ def test_a_renderer_of_a_projects_own_renders_views_and_errors(
 
 
 @pytest.mark.django_db
-def test_addresses_below_another_record_and_with_another_keyword_reach_every_door(
+def test_addresses_below_another_record_and_with_another_keyword_reach_every_endpoint(
     user: User, ticket: Ticket, settings: Any
 ) -> None:
     settings.ROOT_URLCONF = nested_urls(lookup_url_kwarg="ticket_pk")

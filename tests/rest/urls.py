@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.urls import include, path
 from rest_framework.routers import DefaultRouter, SimpleRouter
 
-from tests.rest.desk import (
+from tests.rest.support import (
     ConvertedViewSet,
     ListedParcelViewSet,
     ListedTicketViewSet,

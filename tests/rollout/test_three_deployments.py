@@ -1,4 +1,4 @@
-"""A state is renamed in production, by three deployments, with records, owed work and timeouts of every age about."""
+"""A state is renamed in production, by three deployments, with records, pending effects and timeouts of all ages."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_state_is_renamed_by_three_deployments_and_nothing_is_lost(deploy: Dep
     deploy(Before)
     one, two, three = papers(3)
     [draft] = papers(1, submitted=False)
-    assert EffectRun.objects.count() == 3  # still owed when the first deployment comes
+    assert EffectRun.objects.count() == 3  # still pending when the first deployment comes
 
     deploy(First)
     assert faults() == []

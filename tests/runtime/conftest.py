@@ -10,7 +10,7 @@ from django.contrib.auth.models import Permission, User
 
 from lifecycle import SYSTEM
 from lifecycle.runtime import create
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 
 
 @pytest.fixture

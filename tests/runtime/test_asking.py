@@ -15,7 +15,7 @@ from lifecycle.exceptions import LifecycleError, UnknownTransition
 from lifecycle.models import ParameterOverride
 from lifecycle.runtime import can, create, fire, parameters, register_guard
 from lifecycle.testing import assert_statements
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db
 

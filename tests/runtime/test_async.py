@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync
 from lifecycle import SYSTEM
 from lifecycle.exceptions import WrongState
 from lifecycle.runtime import acan, acreate, afire, aview
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,7 +13,7 @@ from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire_many, register_guard
 from lifecycle.runtime.batch import fire_due
 from lifecycle.testing import assert_statements
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from lifecycle.exceptions import InvalidInput, NotAnInitialState, RequestReused
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create
 from lifecycle.runtime.creation import begin
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 

@@ -26,8 +26,8 @@ from lifecycle.exceptions import (
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire
 from lifecycle.testing import assert_statements
-from tests.desk import lifecycles
-from tests.desk.models import Agent, Parcel, Ticket
+from tests.support import lifecycles
+from tests.support.models import Agent, Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
@@ -100,18 +100,18 @@ def test_a_replay_writes_nothing(ticket: Ticket) -> None:
         ticket.lifecycle.fire("touch", actor=SYSTEM, request_id="one")
 
 
-def test_an_effect_on_entering_a_state_is_owed_bound_to_the_stay() -> None:
+def test_an_effect_on_entering_a_state_is_enqueued_bound_to_the_stay() -> None:
     parcel = create(Parcel(), actor=SYSTEM)
 
     fired = parcel.lifecycle.fire("send", actor=SYSTEM)
 
     run = EffectRun.objects.get(lifecycle="parcels", record_id=str(parcel.pk))
-    assert [owed.pk for owed in fired.runs] == [run.pk]
+    assert [pending.pk for pending in fired.runs] == [run.pk]
     assert (run.effect, run.status, run.stay_version, run.entry_id) == ("print_label", "queued", 2, fired.entry.pk)
     assert (run.max_attempts, run.queue, run.available_at) == (3, "default", fired.entry.at)
 
 
-def test_an_effect_of_the_transition_is_owed_unbound(ticket: Ticket) -> None:
+def test_an_effect_of_the_transition_is_enqueued_unbound(ticket: Ticket) -> None:
     ticket.lifecycle.fire("solve", actor=SYSTEM, input={"answer": "Turned it on"})
 
     fired = ticket.lifecycle.fire("reopen", actor=SYSTEM)
@@ -119,7 +119,7 @@ def test_an_effect_of_the_transition_is_owed_unbound(ticket: Ticket) -> None:
     assert [(run.effect, run.stay_version) for run in fired.runs] == [("tell_agent", None)]
 
 
-def test_a_reminder_is_owed_for_the_stay_at_its_time(ticket: Ticket) -> None:
+def test_a_reminder_is_enqueued_for_the_stay_at_its_time(ticket: Ticket) -> None:
     fired = ticket.lifecycle.fire("ask", actor=SYSTEM)
 
     (run,) = fired.runs

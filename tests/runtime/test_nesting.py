@@ -12,7 +12,7 @@ from lifecycle import SYSTEM, Lifecycle, Transition, effect, on_enter, registry,
 from lifecycle.exceptions import WrongState
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 P = Parcel.Status
 

@@ -15,7 +15,7 @@ from lifecycle.models import TransitionLog
 from lifecycle.runtime import create
 from lifecycle.runtime.creation import begin
 from lifecycle.testing import race
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,7 +8,7 @@ from lifecycle import SYSTEM
 from lifecycle.models import TransitionLog
 from lifecycle.runtime import create
 from lifecycle.store import aliases
-from tests.desk.models import Parcel
+from tests.support.models import Parcel
 
 
 @pytest.mark.parametrize("time", ["once", "again"])

@@ -13,7 +13,7 @@ from lifecycle.models import writes
 from lifecycle.runtime import create
 from lifecycle.store import reading
 from tests.columns.models import BigOrder, Order, OrderProxy
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 

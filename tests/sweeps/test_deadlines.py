@@ -16,7 +16,7 @@ from lifecycle import SYSTEM, registry
 from lifecycle.models import TransitionLog, TriggerHold
 from lifecycle.runtime import create, fire
 from lifecycle.sweeps.tick import TickReport, tick
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 from tests.sweeps.conftest import Time
 
 pytestmark = pytest.mark.django_db

@@ -25,7 +25,7 @@ def waiting_records() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO desk_ticket
+            INSERT INTO support_ticket
                 (status, status_changed_at, lifecycle_version, title, note, answer, priority, log)
             SELECT CASE WHEN n %% 10 = 0 THEN 'open' ELSE 'solved' END, %s - n * interval '1 millisecond', 1,
                    't', '', '', 1, '[]'
@@ -33,7 +33,7 @@ def waiting_records() -> None:
             """,
             [NOW, WAITING],
         )
-        cursor.execute("ANALYZE desk_ticket; ANALYZE lifecycle_triggerhold")
+        cursor.execute("ANALYZE support_ticket; ANALYZE lifecycle_triggerhold")
 
 
 @pytest.fixture
@@ -101,13 +101,13 @@ def test_due_timeouts_are_found_by_the_index_and_nothing_is_read_that_is_not_due
         return due.timeouts(definition, timeout, "solved", changed_before=before, now=NOW, using="default")[:100]
 
     none_due = explain(found(NOW - dt.timedelta(days=2)))
-    assert index_used(none_due, "desk_ticket") == "desk_ticket_due"
+    assert index_used(none_due, "support_ticket") == "support_ticket_due"
     assert pages(none_due) < 20
 
     all_due = explain(found(NOW))
-    assert index_used(all_due, "desk_ticket") == "desk_ticket_due"
+    assert index_used(all_due, "support_ticket") == "support_ticket_due"
     assert not [node for node in all_due if node["Node Type"] == "Sort"], "the order of the index was not used"
-    [scan] = [node for node in all_due if node.get("Index Name") == "desk_ticket_due"]
+    [scan] = [node for node in all_due if node.get("Index Name") == "support_ticket_due"]
     assert scan["Actual Rows"] < 400
 
 

@@ -24,13 +24,13 @@ from lifecycle.sweeps import retention
 from lifecycle.sweeps import tick as ticking
 from lifecycle.sweeps.passes import Pass
 from lifecycle.sweeps.tick import TickReport, tick
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 from tests.sweeps.conftest import Time
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def parcel_with_a_label_owed() -> Parcel:
+def parcel_with_a_pending_label() -> Parcel:
     parcel: Parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
     return parcel
@@ -38,7 +38,7 @@ def parcel_with_a_label_owed() -> Parcel:
 
 class TestGate:
     def test_one_caller_per_interval_gets_through(self, time: Time) -> None:
-        """django-q #231, procrastinate #1408: a turn is taken by one, and held by no lock."""
+        """django-q #231, procrastinate #1408: a tick is taken by one, and held by no lock."""
         assert tick().ran
         time.passes(seconds=4.9)
         assert not tick().ran
@@ -113,7 +113,7 @@ class TestParts:
         self, time: Time, woken: RecordingDispatcher
     ) -> None:
         """sidekiq #5540, #4937, celery/kombu PR #2558: periodically, in a time that is known."""
-        parcel_with_a_label_owed()
+        parcel_with_a_pending_label()
         assert claims.for_alias("default").claim(Wanted(queue="default", worker="gone")) is not None
         time.passes(seconds=59)
         assert tick(force=True).done("expired_leases") == 0
@@ -134,7 +134,7 @@ class TestParts:
 
         behave["print_label"] = print_label
         undo = register_guard("parcels", "labelled", lambda ctx: "The scales are broken.", code="scales")
-        parcel = parcel_with_a_label_owed()
+        parcel = parcel_with_a_pending_label()
         drain()
         undo()
         assert EffectRun.objects.get().follow_up == FollowUp.PENDING
@@ -150,8 +150,8 @@ class TestParts:
     ) -> None:
         """preloop PR #708: a storm of messages with every pass."""
         for _ in range(3):
-            parcel_with_a_label_owed()
-        mail, later = parcel_with_a_label_owed(), parcel_with_a_label_owed()
+            parcel_with_a_pending_label()
+        mail, later = parcel_with_a_pending_label(), parcel_with_a_pending_label()
         EffectRun.objects.filter(record_id=str(mail.pk)).update(queue="mail")
         EffectRun.objects.filter(record_id=str(later.pk)).update(
             queue="later", available_at=time.now + dt.timedelta(hours=1)
@@ -164,12 +164,12 @@ class TestParts:
     def test_a_part_that_fails_is_reported_and_stops_none_of_the_others(
         self, time: Time, monkeypatch: pytest.MonkeyPatch, woken: RecordingDispatcher
     ) -> None:
-        def broken(turn: Pass) -> None:
-            with connections[turn.using].cursor() as cursor:
+        def broken(sweep: Pass) -> None:
+            with connections[sweep.using].cursor() as cursor:
                 cursor.execute("SELECT nothing FROM nowhere")
 
         monkeypatch.setitem(ticking.PARTS, "timeouts", broken)
-        parcel_with_a_label_owed()
+        parcel_with_a_pending_label()
         woken.clear()
         report = tick(force=True)
         assert len(report.failures) == 1
@@ -181,8 +181,8 @@ class TestParts:
     def test_a_part_that_fails_inside_a_test_case_leaves_its_transaction_usable(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def broken(turn: Pass) -> None:
-            with connections[turn.using].cursor() as cursor:
+        def broken(sweep: Pass) -> None:
+            with connections[sweep.using].cursor() as cursor:
                 cursor.execute("SELECT nothing FROM nowhere")
 
         monkeypatch.setitem(ticking.PARTS, "expired_leases", broken)
@@ -191,7 +191,7 @@ class TestParts:
         assert Ticket.objects.count() == 0
 
     def test_what_was_found_is_kept_for_pages_and_collectors(self, time: Time) -> None:
-        parcel_with_a_label_owed()
+        parcel_with_a_pending_label()
         time.passes(seconds=90)
         tick(force=True)
         row = Tick.objects.get(name="main")
@@ -217,7 +217,7 @@ class TestRetention:
             ("abandoned", RunStatus.SUCCEEDED, FollowUp.ABANDONED, 100),
             ("queued", RunStatus.QUEUED, FollowUp.NONE, 100),
         ]:
-            parcel = parcel_with_a_label_owed()
+            parcel = parcel_with_a_pending_label()
             run = EffectRun.objects.get(record_id=str(parcel.pk))
             run.status, run.follow_up = status, follow_up
             run.created_at = time.now - dt.timedelta(days=age)
@@ -290,7 +290,7 @@ class TestCommand:
         assert [part["name"] for part in alias["parts"]][:3] == ["expired_leases", "timeouts", "deadlines"]
 
     def test_it_fails_when_a_part_failed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def broken(turn: Pass) -> None:
+        def broken(sweep: Pass) -> None:
             raise ZeroDivisionError("oh")
 
         monkeypatch.setitem(ticking.PARTS, "timeouts", broken)

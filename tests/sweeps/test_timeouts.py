@@ -16,7 +16,7 @@ from lifecycle.models import EffectRun, ParameterOverride, TransitionLog, Trigge
 from lifecycle.runtime import create, fire, fire_many, register_guard
 from lifecycle.store import timing
 from lifecycle.sweeps.tick import TickReport, tick
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 from tests.sweeps.conftest import Time
 
 pytestmark = pytest.mark.django_db
@@ -229,7 +229,7 @@ class TestRefused:
         Ticket.objects.bulk_update([late], ["title"])
         with _Statements() as statements:
             pass_of()
-        assert not [sql for sql in statements if 'FROM "desk_ticket"' in sql and "FOR UPDATE" in sql]
+        assert not [sql for sql in statements if 'FROM "support_ticket"' in sql and "FOR UPDATE" in sql]
         assert TriggerHold.objects.filter(tries=1).count() == len(refusing)
 
     def test_the_holds_of_records_with_uuid_keys_are_found_too(self, time: Time, redeclare: Callable[..., Any]) -> None:

@@ -16,12 +16,12 @@ from lifecycle.management.commands import lifecycle_worker
 from lifecycle.management.commands.lifecycle_worker import Worker, known_queues
 from lifecycle.models import EffectRun, RunStatus
 from lifecycle.runtime import create, fire
-from tests.desk.models import Parcel
+from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def owe(queue: str = "default") -> EffectRun:
+def enqueue(queue: str = "default") -> EffectRun:
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "take_back", actor=SYSTEM)
     run: EffectRun = EffectRun.objects.get(record_id=str(parcel.pk))
@@ -41,7 +41,7 @@ def test_by_default_it_serves_every_queue_that_a_lifecycle_or_an_effect_names(re
 
 
 def test_once_serves_only_the_queues_it_is_given() -> None:
-    mail, other = owe("mail"), owe()
+    mail, other = enqueue("mail"), enqueue()
     call_command("lifecycle_worker", "--once", "--queue", "mail")
     assert (status(mail), status(other)) == (RunStatus.SUCCEEDED, RunStatus.QUEUED)
 

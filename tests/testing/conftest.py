@@ -8,7 +8,7 @@ import pytest
 
 from lifecycle import SYSTEM
 from lifecycle.runtime import create
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 
 @pytest.fixture

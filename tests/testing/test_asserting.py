@@ -11,15 +11,15 @@ from lifecycle.refusals import Refusal
 from lifecycle.runtime import fire
 from lifecycle.testing import (
     assert_history,
-    assert_nothing_owed,
-    assert_owed,
+    assert_nothing_pending,
+    assert_pending,
     assert_refused,
     assert_statements,
     create_in_state,
     force_state,
 )
-from tests.desk.lifecycles import ParcelLifecycle, TicketLifecycle
-from tests.desk.models import Parcel, Ticket
+from tests.support.lifecycles import ParcelLifecycle, TicketLifecycle
+from tests.support.models import Parcel, Ticket
 from tests.testing.conftest import fired
 
 pytestmark = pytest.mark.django_db
@@ -73,21 +73,21 @@ def test_history_is_compared_as_a_whole(ticket: Ticket) -> None:
         assert_history(ticket, ["$create"])
 
 
-def test_owed_work_is_found_by_effect_and_record(parcel: Parcel) -> None:
+def test_enqueued_work_is_found_by_effect_and_record(parcel: Parcel) -> None:
     fired(parcel, "send")
     for name in ("print_label", "parcels.print_label", ParcelLifecycle.print_label):
-        assert assert_owed(name, parcel, times=1).status == "queued"
-    with pytest.raises(AssertionError, match=r"'refund_postage' to be owed; owed is parcels\.print_label"):
-        assert_owed("refund_postage")
+        assert assert_pending(name, parcel, times=1).status == "queued"
+    with pytest.raises(AssertionError, match=r"'refund_postage' to be pending; pending is parcels\.print_label"):
+        assert_pending("refund_postage")
     with pytest.raises(AssertionError, match="2 times"):
-        assert_owed("print_label", times=2)
-    with pytest.raises(AssertionError, match="Still owed: parcels.print_label"):
-        assert_nothing_owed(parcel)
+        assert_pending("print_label", times=2)
+    with pytest.raises(AssertionError, match="Still pending: parcels.print_label"):
+        assert_nothing_pending(parcel)
 
 
-def test_nothing_owed_means_nothing_unfinished(parcel: Parcel) -> None:
-    assert_nothing_owed()
-    assert_nothing_owed(parcel)
+def test_nothing_enqueued_means_nothing_unfinished(parcel: Parcel) -> None:
+    assert_nothing_pending()
+    assert_nothing_pending(parcel)
 
 
 def test_statements_are_counted_without_transaction_control(ticket: Ticket) -> None:

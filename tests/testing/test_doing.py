@@ -11,8 +11,8 @@ from lifecycle.execution import interference
 from lifecycle.models import EffectRun
 from lifecycle.testing import fail_effect, reset, run_due, use_services
 from lifecycle.testing.kit import Kit
-from tests.desk.lifecycles import ParcelLifecycle
-from tests.desk.models import Parcel
+from tests.support.lifecycles import ParcelLifecycle
+from tests.support.models import Parcel
 from tests.testing.conftest import fired
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +39,7 @@ def test_it_is_done_with_real_commits_too(lifecycle: Kit, parcel: Parcel) -> Non
 def test_only_the_queue_that_was_asked_for_is_drained(lifecycle: Kit, parcel: Parcel) -> None:
     fired(parcel, "send")
     assert lifecycle.run_due("slow") == []
-    lifecycle.assert_owed("print_label", parcel)
+    lifecycle.assert_pending("print_label", parcel)
 
 
 def test_a_failing_effect_fails_so_often_and_no_more(lifecycle: Kit, parcel: Parcel) -> None:

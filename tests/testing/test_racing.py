@@ -11,7 +11,7 @@ from lifecycle import SYSTEM
 from lifecycle.exceptions import WrongState
 from lifecycle.runtime import fire
 from lifecycle.testing import meeting, race
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ import pytest
 from lifecycle import SYSTEM, clock
 from lifecycle.testing import reset, travel
 from lifecycle.testing.kit import Kit
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 from tests.testing.conftest import fired
 
 

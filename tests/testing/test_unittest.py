@@ -12,7 +12,7 @@ from django.test import TestCase
 
 from lifecycle import clock
 from lifecycle.testing import LifecycleFactoryMixin, LifecycleTestMixin
-from tests.desk.models import Ticket
+from tests.support.models import Ticket
 from tests.testing.conftest import fired
 
 

@@ -10,8 +10,8 @@ from lifecycle import SYSTEM
 from lifecycle.runtime import fire_many
 from lifecycle.store import history
 from lifecycle.testing import create_in_state, walk, walking
-from tests.desk.lifecycles import TicketLifecycle
-from tests.desk.models import Ticket
+from tests.support.lifecycles import TicketLifecycle
+from tests.support.models import Ticket
 from tests.testing.conftest import fired
 
 pytestmark = pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Effect rule: that owed work is owed by something, ends in time, and can be followed up."""
+"""Effect rule: that an effect is enqueued by something, ends in time, and can be followed up."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def effects_have_limits_that_can_be_kept(declaration: Declaration, definition: D
             )
 
 
-def effects_are_owed_by_something(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
-    """No transition, state or reminder owes an effect."""
+def effects_are_enqueued_by_something(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
+    """No transition, state or reminder enqueues an effect."""
     reminded = {reminder.effect for reminder in definition.reminders.values()}
-    broken = bool(declaration.problems)  # what owes it may be the very thing that could not be read
+    broken = bool(declaration.problems)  # what enqueues it may be the very thing that could not be read
     for effect in definition.effects.values():
         if not effect.on and not effect.on_enter and effect.name not in reminded and not broken:
             yield Problem(
                 id="lifecycle.E037",
-                message=f"Effect '{effect.name}' is owed by nothing.",
-                hint="Name what owes it: on=…, on_enter=…, effects=[…] of a transition, or a Reminder.",
+                message=f"Effect '{effect.name}' is enqueued by nothing.",
+                hint="Name what enqueues it: on=…, on_enter=…, effects=[…] of a transition, or a Reminder.",
                 where=declaration.where(effect.name),
             )
 
@@ -85,7 +85,7 @@ def follow_ups_can_start(declaration: Declaration, definition: Definition) -> It
 
 
 def _where_it_will_be(definition: Definition, effect: CompiledEffect) -> Iterator[tuple[str, frozenset[str]]]:
-    """The states a record can be in when a run of this effect ends: one answer per way it is owed."""
+    """The states a record can be in when a run of this effect ends: one answer per way it is enqueued."""
     reminders = [r for r in definition.reminders.values() if r.effect == effect.name]
     waits = [*sorted(effect.on_enter), *(state for reminder in reminders for state in reminder.when)]
     for state in dict.fromkeys(waits):
@@ -115,6 +115,6 @@ def _list(names: Iterable[str]) -> str:
 RULES = (
     effects_of_a_stay_are_bound_to_it,
     effects_have_limits_that_can_be_kept,
-    effects_are_owed_by_something,
+    effects_are_enqueued_by_something,
     follow_ups_can_start,
 )

@@ -65,7 +65,7 @@ def final_states_have_no_leave_hooks(declaration: Declaration, definition: Defin
 
 
 def deprecated_states_are_not_entered(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
-    """A deprecated state is entered by a transition or by birth."""
+    """A deprecated state is entered by a transition or by a creation."""
     deprecated = {name for name, state in definition.states.items() if state.deprecated}
     for name in definition.initial:
         if name in deprecated:

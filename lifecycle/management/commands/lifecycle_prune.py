@@ -46,19 +46,19 @@ class Command(BaseCommand):
         deleted: dict[str, int] = {}
         failures: list[str] = []
         for using in [alias] if alias is not None else aliases.with_our_tables():
-            turn = Pass(using=using, seconds=float("inf"))
-            with turn.contained("Pruning"):
+            sweep = Pass(using=using, seconds=float("inf"))
+            with sweep.contained("Pruning"):
                 retention.run_once(
-                    turn,
+                    sweep,
                     retention=kept,
                     delete=not options["dry_run"],
-                    after_batch=lambda turn: progress.say(f"{turn.using}: {turn.done} so far"),
+                    after_batch=lambda sweep: progress.say(f"{sweep.using}: {sweep.done} so far"),
                 )
-            deleted[using] = turn.done
-            failures += [f"{using}: {failure}" for failure in turn.failures]
+            deleted[using] = sweep.done
+            failures += [f"{using}: {failure}" for failure in sweep.failures]
             progress.clear()
             if options["format"] == "text":
-                self.stdout.write(f"{using}: {turn.done} {'would be deleted' if options['dry_run'] else 'deleted'}")
+                self.stdout.write(f"{using}: {sweep.done} {'would be deleted' if options['dry_run'] else 'deleted'}")
         if options["format"] == "json":
             self.stdout.write(json.dumps({"dry_run": options["dry_run"], "deleted": deleted}))
         if failures:

@@ -31,8 +31,8 @@ GROWTH = 1.5
 
 class Command(BaseCommand):
     help = (
-        "Run owed effects and tick, in this process, by polling the database; no broker is needed. May run instead of "
-        "Celery workers, or beside them as what still works while the broker is down. Start several for more "
+        "Run pending effects and tick, in this process, by polling the database; no broker is needed. May run instead "
+        "of Celery workers, or beside them as what still works while the broker is down. Start several for more "
         "throughput. SIGTERM or Ctrl-C: the current run is finished, no other is started."
     )
 
@@ -131,7 +131,7 @@ class Worker:
                 self._wait(pause)
 
     def run_until_empty(self) -> None:
-        """One tick, then everything that is due, what it owes in turn included."""
+        """One tick, then everything that is due, and whatever that enqueues."""
         ticking.tick()
         while self._drain_all():
             pass

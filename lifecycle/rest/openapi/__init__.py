@@ -1,6 +1,6 @@
-"""OpenAPI: the doors described for drf-spectacular; imported only when a project's inspector is one of its."""
+"""OpenAPI: the endpoints described for drf-spectacular; imported only when a project's inspector is one of its."""
 
-from lifecycle.rest.openapi.desk import OperatorSchema
-from lifecycle.rest.openapi.doors import DoorSchema
+from lifecycle.rest.openapi.endpoints import EndpointSchema
+from lifecycle.rest.openapi.operators import OperatorSchema
 
-__all__ = ["DoorSchema", "OperatorSchema"]
+__all__ = ["EndpointSchema", "OperatorSchema"]

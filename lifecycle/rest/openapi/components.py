@@ -1,4 +1,4 @@
-"""Components: what the doors answer, the same for every lifecycle."""
+"""Components: what the endpoints answer, the same for every lifecycle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECONDS: Schema = {"type": "number", "description": "Seconds."}
 
 
 class Components:
-    """The named schemas of one API description; each is written once, when the first door asks for it."""
+    """The named schemas of one API description; each is written once, when the first endpoint asks for it."""
 
     def __init__(self, registry: ComponentRegistry) -> None:
         self._registry = registry

@@ -1,4 +1,4 @@
-"""Statuses: with what each door may answer, and what that means."""
+"""Statuses: with what each endpoint may answer, and what that means."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from lifecycle.rest import errors
 from lifecycle.rest.openapi.components import Components
 
-# What any request may meet before a door has looked at it.
+# What any request may meet before an endpoint has looked at it.
 _EVERYWHERE = (401, 403, 406)
 _WITH_A_BODY = (400, 413, 415)
 
-OF_DOOR: dict[str, tuple[int, ...]] = {
+OF_ENDPOINT: dict[str, tuple[int, ...]] = {
     "lifecycle_definition": (),
     "lifecycle_view": (400, 404),
     "lifecycle_history": (400, 404),
@@ -95,9 +95,9 @@ _EXAMPLES: dict[int, list[tuple[str, dict[str, Any]]]] = {
 }
 
 
-def refused(door: str, components: Components, *, throttled: bool) -> dict[int, OpenApiResponse]:
-    """Every status other than success that a door answers with, each with the one error body."""
-    statuses: Iterable[int] = {*_EVERYWHERE, *OF_DOOR[door], *((429,) if throttled else ())}
+def refused(endpoint: str, components: Components, *, throttled: bool) -> dict[int, OpenApiResponse]:
+    """Every status other than success that an endpoint answers with, each with the one error body."""
+    statuses: Iterable[int] = {*_EVERYWHERE, *OF_ENDPOINT[endpoint], *((429,) if throttled else ())}
     body = components.error()
     return {
         status: OpenApiResponse(

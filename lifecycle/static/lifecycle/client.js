@@ -1,5 +1,5 @@
 /**
- * A client for the REST doors of a lifecycle: see, fire, watch. An ES module without dependencies.
+ * A client for the REST endpoints of a lifecycle: see, fire, watch. An ES module without dependencies.
  *
  *   import { lifecycle, Conflict, InvalidInput } from "/static/lifecycle/client.js";
  *
@@ -84,7 +84,7 @@ export function lifecycle(address, options = {}) {
 export class LifecycleClient extends EventTarget {
   #address;
   #options;
-  #deeds = 0;
+  #changes = 0;
   #versions = new Map();
   #watches = new Map();
 
@@ -103,9 +103,9 @@ export class LifecycleClient extends EventTarget {
     };
   }
 
-  /** Whether a deed is on its way: buttons are disabled meanwhile. */
+  /** Whether a request that changes something is on its way: buttons are disabled meanwhile. */
   get busy() {
-    return this.#deeds > 0;
+    return this.#changes > 0;
   }
 
   /** The lifecycle: states, transitions with their inputs' JSON schemas, parameters, diagram. */
@@ -131,22 +131,22 @@ export class LifecycleClient extends EventTarget {
     const expected = expectVersion === undefined ? this.#versions.get(String(id)) : expectVersion;
     const body = { transition, input, request_id: requestId };
     if (expected !== undefined && expected !== null) body.expect_version = expected;
-    return this.#deed(id, `${encode(id)}/fire`, body, requestId);
+    return this.#change(id, `${encode(id)}/fire`, body, requestId);
   }
 
-  /** Owes a failed, dead or cancelled run again. */
+  /** Enqueues a failed, dead or cancelled run again. */
   async retry(id, run, { reason = "", force = false } = {}) {
-    return this.#deed(id, `${encode(id)}/runs/${encode(run)}/retry`, { reason, force });
+    return this.#change(id, `${encode(id)}/runs/${encode(run)}/retry`, { reason, force });
   }
 
   /** Tries a run's waiting follow-up now. */
   async continue(id, run, { reason = "" } = {}) {
-    return this.#deed(id, `${encode(id)}/runs/${encode(run)}/continue`, { reason });
+    return this.#change(id, `${encode(id)}/runs/${encode(run)}/continue`, { reason });
   }
 
   /** Cancels a queued run. */
   async cancel(id, run, { reason = "", force = false } = {}) {
-    return this.#deed(id, `${encode(id)}/runs/${encode(run)}/cancel`, { reason, force });
+    return this.#change(id, `${encode(id)}/runs/${encode(run)}/cancel`, { reason, force });
   }
 
   /**
@@ -183,7 +183,7 @@ export class LifecycleClient extends EventTarget {
     };
   }
 
-  async #deed(id, path, body, requestId = null) {
+  async #change(id, path, body, requestId = null) {
     this.#count(+1);
     try {
       const answer = await this.#send("POST", path, { body });
@@ -199,7 +199,7 @@ export class LifecycleClient extends EventTarget {
 
   #count(change) {
     const before = this.busy;
-    this.#deeds += change;
+    this.#changes += change;
     if (before !== this.busy) this.dispatchEvent(new Event("busy"));
   }
 
@@ -322,7 +322,7 @@ class Watch {
 
   #tell(view, tag) {
     this.#tag = tag;
-    // No tag is trusted for long, and a deed's answer may have been seen by the last question already.
+    // No tag is trusted for long, and the answer to a change may have been seen by the last question already.
     const { replayed, ...facts } = view;
     const said = JSON.stringify(facts);
     if (said === this.#last) return;

@@ -47,7 +47,7 @@ def test_pay_pay_in_the_sandbox_ship(begun: Begun, admin: Person) -> None:
     assert admin.story() == SHIPPED
     admin.sees_in("facts", "DHL 00340434161094021501")
     admin.sees_in("actions", "Nothing: the order is done.")
-    admin.sees_in("head", "Nothing is owed, nothing can be done")
+    admin.sees_in("head", "Nothing is pending, nothing can be done")
 
 
 def test_the_third_attempt_succeeds(begun: Begun, admin: Person) -> None:

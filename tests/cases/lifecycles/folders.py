@@ -25,12 +25,12 @@ class FolderLifecycle(Lifecycle[Folder]):
         name = "folders"
         initial = S.SHELF
 
-    take = Transition(S.SHELF, S.DESK, accept=["title", "labels", "weight", "seen_at"])
-    file = Transition(S.DESK, S.FILED, manual=False)
-    put_back = Transition([S.DESK, S.FILED], S.SHELF)
+    take = Transition(S.SHELF, S.TABLE, accept=["title", "labels", "weight", "seen_at"])
+    file = Transition(S.TABLE, S.FILED, manual=False)
+    put_back = Transition([S.TABLE, S.FILED], S.SHELF)
 
-    return_forgotten = Transition(S.DESK, S.SHELF, manual=False)
-    forgotten = Timeout(return_forgotten, when=S.DESK, after=timedelta(hours=1))
+    return_forgotten = Transition(S.TABLE, S.SHELF, manual=False)
+    forgotten = Timeout(return_forgotten, when=S.TABLE, after=timedelta(hours=1))
 
     @on_enter(S.SHELF)
     def note_creating(self, ctx: Any) -> None:

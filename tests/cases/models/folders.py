@@ -18,7 +18,7 @@ class Folder(LifecycleModel):
 
     class Status(models.TextChoices):
         SHELF = "shelf", "On the shelf"
-        DESK = "desk", "On the desk"
+        TABLE = "table", "On the table"
         FILED = "filed", "Filed"
 
     slug = models.SlugField(primary_key=True)

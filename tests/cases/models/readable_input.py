@@ -48,7 +48,7 @@ class Everything(LifecycleModel):
         from django.contrib.postgres import fields as _postgres
 
         numbers: Any = _postgres.ArrayField(models.IntegerField(), null=True, blank=True)
-        moments: Any = _postgres.ArrayField(models.DateTimeField(), null=True, blank=True)
+        times: Any = _postgres.ArrayField(models.DateTimeField(), null=True, blank=True)
         span: Any = _postgres.DateTimeRangeField(null=True, blank=True)
         range: Any = _postgres.BigIntegerRangeField(null=True, blank=True)
 

@@ -1,4 +1,4 @@
-"""Work that is owed: when it is queued, who is woken, what follows — what people asked for in public."""
+"""Effects: when they are enqueued, who is woken, what follows — what people asked for in public."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lifecycle.runtime import create, fire
 from lifecycle.testing import Kit, assert_history, race
 from tests.columns.lifecycles import InvoiceLifecycle, PaymentLifecycle
 from tests.columns.models import Invoice
-from tests.desk import lifecycles
-from tests.desk.models import Parcel, Ticket
 from tests.execution.rows import claim
+from tests.support import lifecycles
+from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db(transaction=True)  # what happens after a commit happens
 
@@ -38,7 +38,7 @@ def again(record: Any) -> Any:
 # Queued with the data ---------------------------------------------------------------------------
 
 
-def test_what_is_owed_has_its_id_before_the_commit() -> None:
+def test_what_is_enqueued_has_its_id_before_the_commit() -> None:
     """celery/celery #8976: who queued something could not say what."""
     with transaction.atomic():
         parcel = create(Parcel(), actor=SYSTEM)
@@ -70,7 +70,7 @@ def test_wake_ups_that_come_too_often_do_no_harm(lifecycle: Kit) -> None:
     assert list(EffectRun.objects.values_list("attempts", "fence")) == [(1, 1)]
 
 
-def test_the_same_thing_asked_for_twice_is_owed_twice_unless_a_key_says_otherwise() -> None:
+def test_the_same_thing_asked_for_twice_is_enqueued_twice_unless_a_key_says_otherwise() -> None:
     """django-background-tasks #36: equal names and arguments were taken for one task."""
     parcel = sent()
     drain()
@@ -112,7 +112,7 @@ def test_a_wake_up_waits_for_the_commit_of_the_database_that_holds_the_run(monke
     assert asked == [("default", True)]
 
 
-def test_a_task_never_runs_before_the_commit_that_owes_it() -> None:
+def test_a_task_never_runs_before_the_commit_that_enqueues_it() -> None:
     """rsinger86/django-lifecycle #97, PR #98, #114, getsentry/sentry PR #89284, dandi/dandi-archive #2006."""
 
     class AtOnce(RecordingDispatcher):
@@ -248,7 +248,7 @@ def test_a_transition_is_one_transaction_whatever_the_settings_say_of_requests()
     parcel = create(Parcel(), actor=SYSTEM)
 
     with pytest.raises(IntegrityError), pytest.MonkeyPatch.context() as patched:
-        patched.setattr("lifecycle.store.effect_runs.owe", raising(IntegrityError("no room")))
+        patched.setattr("lifecycle.store.effect_runs.enqueue", raising(IntegrityError("no room")))
         fire(parcel, "send", actor=SYSTEM)
 
     assert (again(parcel).status, TransitionLog.objects.count()) == ("packed", 1)

@@ -1,4 +1,4 @@
-"""The help desk's viewsets."""
+"""The support team's viewsets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from rest_framework import serializers, viewsets
 from rest_framework.permissions import BasePermission, IsAuthenticated
 
 from lifecycle.rest import AvailableField, LifecycleFilterSet, LifecycleViewSetMixin
-from tests.desk.lifecycles import ParcelLifecycle, TicketLifecycle
-from tests.desk.models import Parcel, Ticket
+from tests.support.lifecycles import ParcelLifecycle, TicketLifecycle
+from tests.support.models import Parcel, Ticket
 
 
 class TicketSerializer(serializers.ModelSerializer[Ticket]):

@@ -1,4 +1,4 @@
-"""The records of the help desk."""
+"""The records of the support team."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Ticket(LifecycleModel):
     class Meta:
         permissions = [("solve_ticket", "Can solve tickets"), ("escalate_ticket", "Can escalate tickets")]
         indexes = [
-            models.Index(fields=["status", "status_changed_at"], name="desk_ticket_due"),
-            models.Index(fields=["status", "due_on"], name="desk_ticket_date"),
+            models.Index(fields=["status", "status_changed_at"], name="support_ticket_due"),
+            models.Index(fields=["status", "due_on"], name="support_ticket_date"),
         ]
 
 
@@ -59,4 +59,4 @@ class Parcel(LifecycleModel):
     scans = models.IntegerField(default=0)
 
     class Meta:
-        indexes = [models.Index(fields=["status", "status_changed_at"], name="desk_parcel_due")]
+        indexes = [models.Index(fields=["status", "status_changed_at"], name="support_parcel_due")]

@@ -1,4 +1,4 @@
-"""Vitals: how one database's engine is doing, in a few numbers that cost little to read."""
+"""Health: how one database's engine is doing, in a few numbers that cost little to read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lifecycle.sweeps.tick import MAIN, SLOW
 
 
 @dataclass(frozen=True, kw_only=True)
-class Vitals:
+class Health:
     """The numbers. Counts stop at 10 000: "at least so many" says as much.
 
     Attributes:
@@ -39,7 +39,7 @@ class Vitals:
     tick_failures: int
 
 
-def read(using: str) -> Vitals:
+def read(using: str) -> Health:
     """The numbers of one database as they are now: small indexes and two rows."""
     now = timing.now(using)
     heads = [at for _, at in due.queue_heads(using) if at <= now]
@@ -47,7 +47,7 @@ def read(using: str) -> Vitals:
     last, slow = ticks.read(MAIN, using), ticks.read(SLOW, using)
     seen = slow.counts if slow is not None else {}
     ended = last.last_finished_at if last is not None else None
-    return Vitals(
+    return Health(
         due=counts["due"],
         oldest_due_seconds=max(0.0, (now - min(heads)).total_seconds()) if heads else 0.0,
         running=counts["running"],

@@ -1,4 +1,4 @@
-"""Patient: one database, and the lifecycles that are looked at there."""
+"""Examined: one database, and the lifecycles that are looked at there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lifecycle.store import timing
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patient:
+class Examined:
     """What a fault's function is given.
 
     ``definitions`` are the lifecycles whose records may be on this database. ``only`` is None when all lifecycles are

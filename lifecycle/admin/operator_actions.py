@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from lifecycle.admin import addresses, namings, times
+from lifecycle.admin import addresses, record_names, times
 from lifecycle.admin.readonly import ReadOnlyAdmin
 from lifecycle.admin.run_filters import LifecycleFilter
 from lifecycle.models import OperatorAction
@@ -28,7 +28,7 @@ LABELS = {
 }
 
 
-def deed_label(action: str) -> Any:
+def action_label(action: str) -> Any:
     """An action's name as people read it."""
     return LABELS.get(action, action)
 
@@ -38,22 +38,22 @@ class ActionFilter(admin.SimpleListFilter):
     parameter_name = "action_name"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        """The deeds the library knows."""
+        """The operator actions the library knows."""
         return list(LABELS.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
-        """The rows of one deed."""
+        """The rows of one operator action."""
         return queryset.filter(action=self.value()) if self.value() in LABELS else queryset
 
 
-class DeedList(ChangeList):
+class NamedRecordList(ChangeList):
     """The list with the records its rows name, looked up together."""
 
     def get_results(self, request: HttpRequest) -> None:
         """Reads the page, then the records of its rows."""
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
-        named = namings.named(rows, request, self.model_admin.admin_site)
+        named = record_names.named(rows, request, self.model_admin.admin_site)
         for row in rows:
             row.shown_record = named.get((row.lifecycle, row.record_id))
         self.result_list = rows
@@ -71,7 +71,7 @@ class OperatorActionAdmin(ReadOnlyAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """The list that names the records."""
-        return DeedList
+        return NamedRecordList
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -92,9 +92,9 @@ class OperatorActionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("What"))
     def what(self, row: Any) -> Any:
-        """The deed."""
+        """The operator action."""
         forced = format_html(' <span class="lc-err">{}</span>', _("forced")) if row.forced else ""
-        return format_html("<strong>{}</strong>{}", deed_label(row.action), forced)
+        return format_html("<strong>{}</strong>{}", action_label(row.action), forced)
 
     @admin.display(description=gettext_lazy("About"))
     def about(self, row: Any) -> Any:
@@ -130,7 +130,7 @@ class OperatorActionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("How it was before"))
     def how_it_was(self, row: Any) -> Any:
-        """The facts kept with the deed."""
+        """The facts kept with the operator action."""
         import json
 
         text = json.dumps(row.before, indent=2, ensure_ascii=False, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Turn: what happens next with an order, and who has to do it."""
+"""NextStep: what happens next with an order, and who has to do it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOON = dt.timedelta(seconds=30)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class NextStep:
     """One line of the list's last column."""
 
     what: Any
@@ -31,29 +31,29 @@ class Turn:
     left: dt.timedelta | None = None  # what the clock in ``what`` shows, where there is one
 
 
-def of(order: Order, expiry: Expiry | None, run: EffectRun | None) -> Turn | None:
+def of(order: Order, expiry: Expiry | None, run: EffectRun | None) -> NextStep | None:
     """The next thing; None when there is nothing more to do."""
     if run is not None and run.follow_up in STUCK:
         refunded = run.effect == "orders.refund"
         what: Any = _("Refund done, follow-up refused") if refunded else _("Done, follow-up refused")
-        return Turn(what=what, who=_("an operator"), tone="danger", icon="warn")
+        return NextStep(what=what, who=_("an operator"), tone="danger", icon="warn")
     if run is not None and run.status == "dead":
         what = _("%(effect)s was given up") % {"effect": short(run.effect)}
-        return Turn(what=what, who=_("an operator"), tone="danger", icon="bolt")
+        return NextStep(what=what, who=_("an operator"), tone="danger", icon="bolt")
     if expiry is not None:
         tone = "danger" if expiry.left < SOON else "waiting"
-        return Turn(what=_("Expires in %(left)s"), who=_("the customer"), tone=tone, icon="clock", left=expiry.left)
+        return NextStep(what=_("Expires in %(left)s"), who=_("the customer"), tone=tone, icon="clock", left=expiry.left)
     if order.status in (S.CREATING_CHECKOUT, S.REFUNDING) and run is not None:
-        return Turn(what=working(run), who=_("the system"), tone="progress", icon="half")
+        return NextStep(what=working(run), who=_("the system"), tone="progress", icon="half")
     return FIXED.get(order.status)
 
 
-FIXED: Mapping[str, Turn] = {
-    S.DRAFT: Turn(what=_("Pay"), who=_("the customer"), tone="neutral", icon="dot"),
-    S.PAID: Turn(what=_("Ship"), who=_("you"), tone="progress", icon="truck"),
-    S.REFUND_NEEDS_ATTENTION: Turn(what=_("Retry the refund"), who=_("you"), tone="danger", icon="undo"),
-    S.CREATING_CHECKOUT: Turn(what=_("Creating the checkout"), who=_("the system"), tone="progress", icon="half"),
-    S.REFUNDING: Turn(what=_("Refunding"), who=_("the system"), tone="progress", icon="half"),
+FIXED: Mapping[str, NextStep] = {
+    S.DRAFT: NextStep(what=_("Pay"), who=_("the customer"), tone="neutral", icon="dot"),
+    S.PAID: NextStep(what=_("Ship"), who=_("you"), tone="progress", icon="truck"),
+    S.REFUND_NEEDS_ATTENTION: NextStep(what=_("Retry the refund"), who=_("you"), tone="danger", icon="undo"),
+    S.CREATING_CHECKOUT: NextStep(what=_("Creating the checkout"), who=_("the system"), tone="progress", icon="half"),
+    S.REFUNDING: NextStep(what=_("Refunding"), who=_("the system"), tone="progress", icon="half"),
 }
 
 # What the card beside the title says about a stay without a limit.

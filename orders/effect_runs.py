@@ -1,4 +1,4 @@
-"""Owed work: an effect run in the words of the order's page."""
+"""RunInWords work: an effect run in the words of the order's page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
+from orders.clock_times import clock_time
 from orders.durations import spoken
 from orders.lifecycles import OrderLifecycle
-from orders.moments import clock_time
 
 OPEN = ("queued", "running")
 
@@ -27,7 +27,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Owed:
+class RunInWords:
     """A run as it is told: its starts as signs and in words, its troubles, what its follow-up did."""
 
     run: EffectRun
@@ -42,14 +42,14 @@ class Owed:
         return self.run.status in OPEN
 
 
-def told(runs: Sequence[EffectRun], entries: Sequence[TransitionLog]) -> list[Owed]:
+def in_words(runs: Sequence[EffectRun], entries: Sequence[TransitionLog]) -> list[RunInWords]:
     """The runs in words; two queries however many there are."""
     tries: dict[int, list[EffectAttempt]] = {run.pk: [] for run in runs}
     for attempt in EffectAttempt.objects.filter(run__in=list(tries)).order_by("id"):
         tries[attempt.run_id].append(attempt)
     fired = {entry.request_id: entry for entry in entries if entry.request_id}
     return [
-        Owed(
+        RunInWords(
             run=run,
             signs=_signs(run, tries[run.pk]),
             starts=_starts(run),

@@ -38,7 +38,7 @@ def test_every_word_of_the_library_in_the_readmes_code_is_imported_in_it_as_it_r
 
 
 @pytest.mark.row("M13")
-def test_every_verb_can_be_imported_from_the_front_door_and_is_the_runtimes_own() -> None:
+def test_every_verb_can_be_imported_from_the_package_and_is_the_runtimes_own() -> None:
     from lifecycle import runtime
 
     verbs = [name for name in runtime.__all__ if name != "parameters"]

@@ -1,4 +1,4 @@
-"""The processes of the help desk."""
+"""The processes of the support team."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lifecycle import (
     on_enter,
     on_leave,
 )
-from tests.desk.models import Parcel, Ticket
+from tests.support.models import Parcel, Ticket
 
 S = Ticket.Status
 
@@ -49,11 +49,11 @@ class TicketLifecycle(Lifecycle[Ticket]):
         [S.OPEN, S.WAITING, S.ESCALATED],
         S.SOLVED,
         label="Solve",
-        permission="desk.solve_ticket",
+        permission="support.solve_ticket",
         form=SolveForm,
         accept=["answer"],
     )
-    escalate = Transition(ANY_EXCEPT(S.ESCALATED), S.ESCALATED, permission="desk.escalate_ticket", on_same="ok")
+    escalate = Transition(ANY_EXCEPT(S.ESCALATED), S.ESCALATED, permission="support.escalate_ticket", on_same="ok")
     touch = Transition(S.OPEN, S.OPEN, label="Touch", secrets=["token"])
     close = Transition(S.SOLVED, S.CLOSED, manual=False)
     reopen = Transition(S.SOLVED, S.OPEN)

@@ -1,4 +1,4 @@
-"""Birth: in which state, with which version and time a record may begin."""
+"""Creation: in which state, with which version and time a record may begin."""
 
 from __future__ import annotations
 

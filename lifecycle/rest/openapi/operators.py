@@ -1,4 +1,4 @@
-"""OperatorSchema: the doors for operators, described."""
+"""OperatorSchema: the endpoints for operators, described."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from lifecycle.models import FollowUp, RunStatus
 from lifecycle.rest.openapi import statuses
 from lifecycle.rest.openapi.components import MOMENT, TEXT, array, page
-from lifecycle.rest.openapi.doors import Described
+from lifecycle.rest.openapi.endpoints import Described
 
 
 class OperatorSchema(Described):
@@ -22,7 +22,7 @@ class OperatorSchema(Described):
     def get_override_parameters(self) -> list[Any]:
         """The filters of the list of runs, and its pages."""
         given: list[Any] = super().get_override_parameters()
-        if self.view.door != "runs":
+        if self.view.endpoint != "runs":
             return given
         several: dict[str, Any] = {"style": "form", "explode": True}
         words = {"lifecycle": TEXT, "effect": TEXT, "record_id": TEXT, "error_code": TEXT}
@@ -41,9 +41,9 @@ class OperatorSchema(Described):
 
     def get_response_serializers(self) -> Any:
         """One page of runs, or all definitions."""
-        door = self.view.door
-        body = page(self.components.operators_run()) if door == "runs" else array(self.components.definition())
+        endpoint = self.view.endpoint
+        body = page(self.components.operators_run()) if endpoint == "runs" else array(self.components.definition())
         answers: dict[int, Any] = {
-            200: OpenApiResponse(body, description="Newest first." if door == "runs" else "All.")
+            200: OpenApiResponse(body, description="Newest first." if endpoint == "runs" else "All.")
         }
-        return answers | statuses.refused(door, self.components, throttled=self.throttled())
+        return answers | statuses.refused(endpoint, self.components, throttled=self.throttled())

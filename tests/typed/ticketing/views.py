@@ -6,8 +6,8 @@ import datetime as dt
 from typing import assert_type
 
 from django.db.models import QuerySet
-from helpdesk.lifecycles import ContractLifecycle, TicketLifecycle
-from helpdesk.models import Contract, Ticket
+from ticketing.lifecycles import ContractLifecycle, TicketLifecycle
+from ticketing.models import Contract, Ticket
 
 from lifecycle import SYSTEM, Fired, RecordView, Transition, afire, create, fire, fire_many
 from lifecycle.models import EffectRun, TransitionLog

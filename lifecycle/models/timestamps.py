@@ -1,4 +1,4 @@
-"""FirstMoment: when a new record came into its state, by the clock of the database it is written to."""
+"""FirstTimestamp: when a new record came into its state, by the clock of the database it is written to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from lifecycle.models.fields import OwnedColumn
 
 
-class FirstMoment:
+class FirstTimestamp:
     """In an INSERT: the process's moment where the two clocks agree to a second, otherwise the database's.
 
     Timeouts are counted by the database's clock; a moment of a process whose clock is wrong would make them due at

@@ -1,4 +1,4 @@
-"""Deed: what the three operations have in common — the run meant, the actor, the reason, the refusals."""
+"""Precondition: what every operator action asks first — the run meant, the actor, the reason, the refusals."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_type
 
-from helpdesk.models import Contract, Ticket
+from ticketing.models import Contract, Ticket
 
 from lifecycle import EffectContext, Lifecycle, Retry, Timeout, Transition, TransitionContext, effect
 

@@ -1,4 +1,4 @@
-"""DoorSchema: the doors of one lifecycle, described from its definition and from the viewset's serializer."""
+"""EndpointSchema: the endpoints of one lifecycle, described from its definition and from the viewset's serializer."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-# Each door's name in operation ids, and how many words of its address are its own.
-_DOORS = {
+# Each endpoint's name in operation ids, and how many words of its address are its own.
+_ENDPOINTS = {
     "lifecycle_definition": ("lifecycle_definition", 1),
     "lifecycle_view": ("lifecycle", 1),
     "fire": ("fire", 1),
@@ -38,7 +38,7 @@ _OPERATING = ("retry_run", "continue_run", "cancel_run")
 
 
 class Described(_Base):
-    """What the descriptions of all our doors share."""
+    """What the descriptions of all our endpoints share."""
 
     view: Any  # DRF types it as a bare APIView
 
@@ -48,7 +48,7 @@ class Described(_Base):
         return Components(self.registry)
 
     def throttled(self) -> bool:
-        """Whether a door may answer 429."""
+        """Whether an endpoint may answer 429."""
         return bool(self.view.get_throttles())
 
     def paging(self) -> list[OpenApiParameter]:
@@ -59,32 +59,32 @@ class Described(_Base):
         ]
 
 
-class DoorSchema(Described):
+class EndpointSchema(Described):
     """Mixed in before the project's own inspector; of actions that are not the lifecycle's it says nothing."""
 
     def get_operation_id(self) -> str:
-        """Stable: from the address of the viewset and the door's name."""
-        if not self._is_door():
+        """Stable: from the address of the viewset and the endpoint's name."""
+        if not self._is_endpoint():
             return super().get_operation_id()
-        name, own = _DOORS[self.view.action]
+        name, own = _ENDPOINTS[self.view.action]
         words = [word.replace("-", "_") for word in self._tokenize_path()]
         return "_".join([*words[: len(words) - own], name])
 
     def get_auth(self) -> list[dict[str, Any]]:
         """How to log in. Where a permission was added to a viewset that lets everyone in, nobody is anonymous."""
         found: list[dict[str, Any]] = super().get_auth()
-        if self._is_door() and not all(isinstance(one, AllowAny) for one in self.view.get_permissions()):
+        if self._is_endpoint() and not all(isinstance(one, AllowAny) for one in self.view.get_permissions()):
             return [one for one in found if one]
         return found
 
     def get_override_parameters(self) -> list[Any]:
         """Headers and pages."""
         given: list[Any] = super().get_override_parameters()
-        return given + self._parameters() if self._is_door() else given
+        return given + self._parameters() if self._is_endpoint() else given
 
     def get_request_serializer(self) -> Any:
-        """What a door reads, per media type."""
-        if not self._is_door():
+        """What an endpoint reads, per media type."""
+        if not self._is_endpoint():
             return super().get_request_serializer()
         action = self.view.action
         if action == "create":
@@ -96,27 +96,27 @@ class DoorSchema(Described):
         return None
 
     def get_response_serializers(self) -> Any:
-        """What a door answers, for every status."""
-        if not self._is_door():
+        """What an endpoint answers, for every status."""
+        if not self._is_endpoint():
             return super().get_response_serializers()
-        door = self.view.action
-        answers: dict[int, Any] = dict(self._answers(door))
-        return answers | statuses.refused(door, self.components, throttled=self.throttled())
+        endpoint = self.view.action
+        answers: dict[int, Any] = dict(self._answers(endpoint))
+        return answers | statuses.refused(endpoint, self.components, throttled=self.throttled())
 
     def _get_request_body(self, direction: Any = "request") -> Any:
         body = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
-        if body is not None and self._is_door():
+        if body is not None and self._is_endpoint():
             body["required"] = self.view.action == "fire" or body.get("required", False)
             body = body if body["required"] else {key: body[key] for key in body if key != "required"}
         return body
 
     # Parts ------------------------------------------------------------------------------------------
 
-    def _is_door(self) -> bool:
+    def _is_endpoint(self) -> bool:
         action = getattr(self.view, "action", None)
         if action == "create" and not self.view.lifecycle_creation:
             return False
-        return action in _DOORS
+        return action in _ENDPOINTS
 
     def is_excluded(self) -> bool:
         """A creation that only answers 405 is nothing to describe."""
@@ -169,22 +169,22 @@ class DoorSchema(Described):
             found.append(OpenApiParameter("Retry-After", int, OpenApiParameter.HEADER, response=[429]))
         return found
 
-    def _answers(self, door: str) -> dict[int, OpenApiResponse]:
-        if door == "lifecycle_definition":
+    def _answers(self, endpoint: str) -> dict[int, OpenApiResponse]:
+        if endpoint == "lifecycle_definition":
             return {200: OpenApiResponse(self.components.definition(), description="The lifecycle.")}
-        if door == "lifecycle_history":
+        if endpoint == "lifecycle_history":
             return {200: OpenApiResponse(page(self.components.entry()), description="Entries, newest first.")}
-        if door == "lifecycle_runs":
+        if endpoint == "lifecycle_runs":
             return {200: OpenApiResponse(page(self.components.run()), description="Effect runs, newest first.")}
-        if door == "create":
+        if endpoint == "create":
             return {
                 200: OpenApiResponse(self._fired(), description="Created before, under the same request id."),
                 201: OpenApiResponse(self._fired(), description="Created."),
             }
-        if door == "fire":
+        if endpoint == "fire":
             return {200: OpenApiResponse(self._fired(), description="The view after the transition.")}
         answers = {200: OpenApiResponse(self._view_schema(), description="The view.")}
-        if door == "lifecycle_view":
+        if endpoint == "lifecycle_view":
             answers[304] = OpenApiResponse(description="Unchanged.")
         return answers
 

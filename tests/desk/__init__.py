@@ -1,1 +1,0 @@
-"""A help desk: the models and lifecycles most tests use."""

@@ -1,0 +1,1 @@
+"""A support team: the models and lifecycles most tests use."""
