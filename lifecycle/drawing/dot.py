@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lifecycle.definition.compiled import Definition, State
 from lifecycle.drawing.marks import edges
+from lifecycle.drawing.pills import Pill, pills_of
 
 START = "$start"  # no state can be called this
 
@@ -11,7 +12,8 @@ START = "$start"  # no state can be called this
 def dot(definition: Definition) -> str:
     """The graph's text, labels in the active language; the same definition gives the same text.
 
-    Final states have a double border, initial ones an arrow from a point. Edges are marked as in `mermaid`.
+    Final states have a double border, initial ones an arrow from a point. A transition from any state starts in one
+    box, whose tooltip names the states. Edges are marked as in `mermaid`.
     """
     lines = [
         f"digraph {quoted(definition.name)} {{",
@@ -20,6 +22,7 @@ def dot(definition: Definition) -> str:
         f'    {quoted(START)} [shape=point, label=""];',
     ]
     lines += [f"    {quoted(name)} [{_look(state)}];" for name, state in definition.states.items()]
+    lines += [f"    {quoted(pill.name)} [{_pill_look(pill)}];" for pill in dict.fromkeys(pills_of(definition).values())]
     lines += [f"    {quoted(START)} -> {quoted(name)};" for name in definition.initial]
     lines += [
         f"    {quoted(edge.source)} -> {quoted(edge.target)} [label={quoted(edge.text)}];" for edge in edges(definition)
@@ -40,3 +43,7 @@ def _look(state: State) -> str:
     if state.deprecated:
         look.append('style="rounded,dashed"')
     return ", ".join(look)
+
+
+def _pill_look(pill: Pill) -> str:
+    return f'label={quoted(pill.text)}, tooltip={quoted(pill.title)}, style="rounded,dashed"'

@@ -151,7 +151,8 @@ def nodes(graph: Graph, layout: Layout, shown: Shown) -> Iterable[str]:
         if node.is_pill:
             x, y = placed.box.middle
             yield (
-                f'<g class="lc-node is-any"><rect class="lc-box" {_rect(placed.box)} rx="13"/>'
+                f'<g class="lc-node is-any"><title>{escaped(node.title)}</title>'
+                f'<rect class="lc-box" {_rect(placed.box)} rx="13"/>'
                 f"{_lines(placed.lines, x, y + 4.2, NAME_LINE)}</g>"
             )
         else:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, CompiledTransition, Definition
-from lifecycle.drawing import words
+from lifecycle.drawing.pills import SOURCES_DRAWN, pills_of, sources_of
 
-# From more states than this a transition starts in one pill "Any state": what decides whether a big one can be read.
-SOURCES_DRAWN = 5
-NAMED_EXCEPTIONS = 1
 CHAIN = 6
 
 CREATE = "$create"
@@ -30,7 +27,7 @@ class Step(NamedTuple):
 class Node:
     """A box: a state, or the pill from which a transition out of many states starts.
 
-    ``covers`` are the states a pill stands for; ``()`` for a state.
+    ``covers`` are the states a pill stands for, and ``title`` names them; a state has none of either.
     """
 
     name: str
@@ -40,6 +37,7 @@ class Node:
     deprecated: bool = False
     tone: str = ""
     covers: tuple[str, ...] = ()
+    title: str = ""
 
     @property
     def is_pill(self) -> bool:
@@ -124,14 +122,12 @@ def graph_of(definition: Definition) -> Graph:
         for state in definition.states.values()
     ]
     timed = _timed(definition)
-    pills: dict[tuple[str, ...], Node] = {}
+    pills = pills_of(definition, sources_drawn=SOURCES_DRAWN)
     merged: dict[tuple[str, str], list[Label]] = {}
     for transition in definition.transitions.values():
-        sources = tuple(state for state in definition.states if state in transition.sources)
-        starts: Sequence[str] = sources
-        if transition.any_source or len(sources) > SOURCES_DRAWN:
-            starts = [pills.setdefault(sources, _pill(definition, sources, len(pills))).name] if sources else []
-        for start in starts:
+        sources = sources_of(definition, transition)
+        pill = pills.get(transition.name)
+        for start in [pill.name] if pill else sources:
             times = timed.get(transition.name, set())
             label = Label(
                 transition=transition.name,
@@ -147,7 +143,8 @@ def graph_of(definition: Definition) -> Graph:
         Edge(source, target, tuple(labels), main=(source, target) in main)
         for (source, target), labels in merged.items()
     ]
-    return Graph((*states, *pills.values()), tuple(edges))
+    boxes = [Node(pill.name, pill.text, covers=pill.states, title=pill.title) for pill in dict.fromkeys(pills.values())]
+    return Graph((*states, *boxes), tuple(edges))
 
 
 def near(graph: Graph, current: str | None, path: Iterable[Step], *, beyond: bool = True) -> Graph:
@@ -172,26 +169,13 @@ def near(graph: Graph, current: str | None, path: Iterable[Step], *, beyond: boo
 
 def without_tones(graph: Graph) -> Graph:
     """A graph as the layout sees it: what changes no size is left out."""
-    return replace(graph, nodes=tuple(replace(node, tone="", deprecated=False) for node in graph.nodes))
+    return replace(graph, nodes=tuple(replace(node, tone="", deprecated=False, title="") for node in graph.nodes))
 
 
 def _tone(tone: object, *, quiet: bool) -> str:
     if isinstance(tone, str) and tone.isidentifier() and tone.isascii():
         return tone
     return "neutral" if quiet else "progress"
-
-
-def _pill(definition: Definition, sources: Collection[str], number: int) -> Node:
-    left_out = [state for state in definition.states.values() if not state.final and state.name not in sources]
-    if any(state in definition.final for state in sources):
-        text = words.any_of(len(sources))
-    elif not left_out:
-        text = words.any_state()
-    elif len(left_out) <= NAMED_EXCEPTIONS:
-        text = words.any_state_except([str(state.label) for state in left_out])
-    else:
-        text = words.any_of(len(sources))
-    return Node(name=f"$any{number}", text=text, covers=tuple(sources))
 
 
 def _timed(definition: Definition) -> dict[str, set[str]]:

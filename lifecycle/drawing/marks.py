@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lifecycle.definition.compiled import Definition
+from lifecycle.drawing.pills import pills_of, sources_of
 
 TIME = "⏱"
 SUCCESS = "✓"
@@ -15,7 +16,7 @@ SYSTEM = "⚙"
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """One arrow of the diagram: a transition from one of its sources to one of its targets."""
+    """One arrow of the diagram: a transition from one of its sources, or from its pill, to one of its targets."""
 
     transition: str
     source: str
@@ -31,9 +32,11 @@ class Edge:
 
 def edges(definition: Definition) -> Iterator[Edge]:
     """Every arrow, in the order of declaration; states in the order the lifecycle has them."""
+    pills = pills_of(definition)
     for transition in definition.transitions.values():
         signs = marks(definition, transition.name)
-        for source in (state for state in definition.states if state in transition.sources):
+        pill = pills.get(transition.name)
+        for source in [pill.name] if pill else sources_of(definition, transition):
             for target in transition.targets:
                 yield Edge(
                     transition=transition.name,

@@ -203,6 +203,13 @@ def test_a_step_out_of_any_state_is_drawn_on_the_pill_s_line() -> None:
     assert "is-path" in classes(line(picture, "$any0", "ended"))
 
 
+def test_the_pill_names_the_states_it_stands_for() -> None:
+    picture = parsed(svg(SUBSCRIPTION))
+    pills = [group for group in picture.iter(f"{SVG}g") if "is-any" in classes(group)]
+    assert len(pills) == 1
+    assert pills[0].findtext(f"{SVG}title") == "Trial, Active, Past due, Paused"
+
+
 def test_every_text_is_escaped_and_nothing_in_it_runs() -> None:
     evil = "<script>alert('x')</script>&\"\x00"
     definition = define({"a": evil, "b": evil}, [Way("go", "a", "b", label=evil)], initial="a", name='"><b>')

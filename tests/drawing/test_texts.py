@@ -14,9 +14,10 @@ from django.utils.translation import gettext_lazy as _
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle import Deadline, Lifecycle, State, Timeout, Transition, effect
+from lifecycle import ANY, ANY_EXCEPT, Deadline, Lifecycle, State, Timeout, Transition, effect
 from lifecycle.drawing.dot import dot, quoted
 from lifecycle.drawing.mermaid import escaped, mermaid
+from tests.drawing.definitions import SUBSCRIPTION
 from tests.support.lifecycles import ParcelLifecycle
 
 MERMAID = """\
@@ -87,6 +88,37 @@ def test_mermaid_survives_labels_and_names_that_mean_something_to_it() -> None:
     assert 'state "End" as state_3' in text  # "end" would end the diagram
     assert "open --> state_3 : C#58;\\close ⏱" in text
     assert text.endswith("classDef deprecated stroke-dasharray: 4\n    class ajar deprecated\n")
+
+
+def test_a_transition_from_any_state_is_one_arrow_out_of_one_box_that_names_the_states() -> None:
+    text = mermaid(SUBSCRIPTION)
+    assert text.count(": End now") == 1
+    assert "    %% state_6: Trial, Active, Past due, Paused\n" in text
+    assert '    state "Any state" as state_6\n' in text
+    assert "    state_6 --> ended : End now\n" in text
+    text = dot(SUBSCRIPTION)
+    assert text.count('label="End now"') == 1
+    assert '"$any0" [label="Any state", tooltip="Trial, Active, Past due, Paused", style="rounded,dashed"];' in text
+    assert '"$any0" -> "ended" [label="End now"];' in text
+
+
+def test_transitions_out_of_the_same_states_share_a_box_and_others_have_their_own() -> None:
+    class Press(Lifecycle[Any]):
+        class Meta:
+            name = "press"
+            states = ["a", "b", "c", "end"]
+            initial = ["a", "b"]
+            final = "end"
+
+        go = Transition(["a", "b"], "c")
+        stop = Transition(ANY, "end")
+        reset = Transition(ANY, "a")
+        skip = Transition(ANY_EXCEPT("c"), "end")
+
+    text = dot(Press.definition)
+    assert text.count('"$any0" [label="Any state"') == text.count('"$any1" [label="Any state except C"') == 1
+    arrows = re.findall(r'"(.+)" -> "(.+)" \[', text)
+    assert arrows == [("a", "c"), ("b", "c"), ("$any0", "end"), ("$any0", "a"), ("$any1", "end")]
 
 
 def test_two_states_never_share_an_id() -> None:
