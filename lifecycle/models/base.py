@@ -10,7 +10,8 @@ from django.db import models
 from lifecycle.models import permits
 from lifecycle.models.accessors import LifecycleAccessor
 from lifecycle.models.fields import ChangedAtField, VersionField
-from lifecycle.models.loaded import SLOT, kept, layout_of, note_refreshed, note_saved, portable
+from lifecycle.models.layout import layout_of
+from lifecycle.models.loaded import SLOT, kept, note_refreshed, note_saved, portable
 
 
 class LifecycleModel(models.Model):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
-from lifecycle.models.fields import ChangedAtField, OwnedColumn, StateField, VersionField
-from lifecycle.models.loaded import layout_of
+from lifecycle.models.layout import Layout, layout_of
 
-C = TypeVar("C", ChangedAtField, VersionField)
+if TYPE_CHECKING:
+    from lifecycle.models.fields import ChangedAtField, StateField, VersionField
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +29,10 @@ def owned_columns(model: type[models.Model]) -> tuple[Columns, ...]:
     to the first state that has none of its own.
     """
     layout = layout_of(model)
-    own = {
-        state.name: (_first(layout.owned, ChangedAtField, state.name), _first(layout.owned, VersionField, state.name))
-        for state in layout.states
-    }
+    own = {state.name: _pair(layout, state.name) for state in layout.states}
     unpaired = next((name for name, pair in own.items() if pair == (None, None)), None)
     if unpaired is not None:
-        own[unpaired] = (_first(layout.owned, ChangedAtField, None), _first(layout.owned, VersionField, None))
+        own[unpaired] = _pair(layout, None)
     return tuple(
         Columns(state=state, changed_at=own[state.name][0], version=own[state.name][1]) for state in layout.states
     )
@@ -53,8 +50,10 @@ def columns_of(model: type[models.Model], state_field: str) -> Columns:
     raise LookupError(f"{model.__name__} has no StateField {state_field!r}.")
 
 
-def _first(owned: tuple[OwnedColumn, ...], kind: type[C], for_state: str | None) -> C | None:
-    for column in owned:
-        if isinstance(column, kind) and column.for_state == for_state:
-            return column
-    return None
+def _pair(layout: Layout, for_state: str | None) -> tuple[Any, Any]:
+    """The changed-at and the version column declared for this state."""
+
+    def first(role: str) -> Any:
+        return next((one for one in layout.owned if one.role == role and one.for_state == for_state), None)
+
+    return first("changed_at"), first("version")

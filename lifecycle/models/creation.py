@@ -9,11 +9,13 @@ from django.db import models
 
 from lifecycle.exceptions import NotAnInitialState
 from lifecycle.models import permits
-from lifecycle.models.loaded import MISSING, layout_of, note_insert
+from lifecycle.models.layout import MISSING, layout_of
+from lifecycle.models.loaded import note_insert
 from lifecycle.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from lifecycle.models.fields import OwnedColumn, StateField
+    from lifecycle.models.fields import StateField
+    from lifecycle.models.owned_column import OwnedColumn
 
 
 def begin(field: OwnedColumn, instance: models.Model) -> Any:

@@ -15,6 +15,8 @@ from typing import Any, Final
 from django.db import models
 
 from lifecycle.exceptions import InvalidInput
+from lifecycle.models.layout import layout_of
+from lifecycle.models.loaded import SLOT
 
 logger = logging.getLogger("lifecycle.writes")
 
@@ -69,8 +71,6 @@ def starting_with(instance: models.Model, values: Mapping[str, Any]) -> Iterator
 
     If the block raises, the owned columns of the instance, and what is known of its row, are put back as they were.
     """
-    from lifecycle.models.loaded import SLOT, layout_of
-
     held = instance.__dict__
     names = [column.attname for column in layout_of(type(instance)).owned]
     before = {name: held[name] for name in (*names, SLOT) if name in held}

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lifecycle.models.fields import OwnedColumn
+    from lifecycle.models.owned_column import OwnedColumn
 
 
 class FirstTimestamp:

@@ -10,7 +10,7 @@ from lifecycle.models.loaded import differs, loaded, note_loaded, unsaved_edits
 from lifecycle.models.permits import bypass, creation_in_any_state, starting_with
 
 if TYPE_CHECKING:
-    from lifecycle.models.fields import OwnedColumn
+    from lifecycle.models.owned_column import OwnedColumn
 
     _ExpressionWrapper = ExpressionWrapper[Any]
 else:
