@@ -55,6 +55,24 @@ def test_every_link_to_a_file_leads_to_one(name: str) -> None:
     assert missing == []
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", names)
+def test_every_link_to_a_heading_leads_to_one(name: str) -> None:
+    page = ROOT / name
+    targets = re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text())
+    missing = [
+        f"{path}#{anchor}"
+        for path, anchor in targets
+        if "://" not in path and anchor not in anchors((page.parent / path).resolve() if path else page)
+    ]
+    assert missing == []
+
+
 def test_every_page_is_reached_from_the_readme() -> None:
     reached: set[Path] = set()
     waiting = [ROOT / "README.md"]
