@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.admin.entries import TransitionLogAdmin
-from lifecycle.admin.held import TriggerHoldAdmin
-from lifecycle.admin.lifecycles import LifecyclesAdmin, LifecyclesPage
-from lifecycle.admin.mixins import LifecycleAdminMixin
-from lifecycle.admin.operator_actions import OperatorActionAdmin
-from lifecycle.admin.runs import EffectRunAdmin
+from lifecycle.admin.lifecycles.admin import LifecyclesAdmin, LifecyclesPage
+from lifecycle.admin.lists.entries import TransitionLogAdmin
+from lifecycle.admin.lists.held import TriggerHoldAdmin
+from lifecycle.admin.lists.operator_actions import OperatorActionAdmin
+from lifecycle.admin.records.mixin import LifecycleAdminMixin
+from lifecycle.admin.runs.admin import EffectRunAdmin
 from lifecycle.models import EffectRun, OperatorAction, TransitionLog, TriggerHold
 
 __all__ = ["LifecycleAdminMixin", "register"]

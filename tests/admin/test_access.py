@@ -167,7 +167,7 @@ class Submission:
         return getattr(self, name.replace(" ", "_"))()
 
     def run(self, run: EffectRun, operator_action: str, **data: Any) -> Any:
-        from lifecycle.admin.run_page import stamp
+        from lifecycle.admin.runs.page import stamp
 
         run.refresh_from_db()
         data |= {"operator_action": operator_action, "seen": stamp(run), "reason": "because"}
@@ -178,7 +178,7 @@ class Submission:
         return self.client.post("/admin/lifecycle/effectrun/", data)
 
     def hold(self, operator_action: str) -> Any:
-        from lifecycle.admin.held import stamp
+        from lifecycle.admin.lists.held import stamp
 
         hold = TriggerHold.objects.latest("id")
         data = {"operator_action": operator_action, "seen": stamp(hold), "reason": "because"}

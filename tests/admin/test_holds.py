@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from lifecycle.admin.held import stamp
+from lifecycle.admin.lists.held import stamp
 from lifecycle.models import OperatorAction, TransitionLog, TriggerHold
 from tests.admin.story import Story
 from tests.admin.test_records import text

@@ -473,7 +473,7 @@ def test_an_action_nobody_declared_is_not_there(story: Story, browser: Client) -
 def test_too_many_rows_at_once_are_refused_before_anything_happens(
     story: Story, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lifecycle.admin import bulk
+    from lifecycle.admin.records import bulk
 
     monkeypatch.setattr(bulk, "MOST_ROWS", 1)
     response = browser.post("/admin/orders/order/", chosen(story.draft(), story.draft()), follow=True)

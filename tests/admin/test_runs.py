@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from lifecycle import Retry, clock
-from lifecycle.admin.run_page import stamp
+from lifecycle.admin.runs.page import stamp
 from lifecycle.models import EffectAttempt, EffectRun, OperatorAction
 from orders.models import Order
 from orders.payments import ProviderUnavailable

@@ -9,7 +9,8 @@ from django.http import QueryDict
 from django.test import Client
 
 from lifecycle import SYSTEM
-from lifecycle.admin import inputs, times
+from lifecycle.admin.parts import times
+from lifecycle.admin.records import inputs
 from lifecycle.runtime import create, fire
 from tests.support.lifecycles import TicketLifecycle
 from tests.support.models import Ticket

@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from lifecycle import SYSTEM, clock
-from lifecycle.admin.mixins import LifecycleAdminMixin
+from lifecycle.admin.records.mixin import LifecycleAdminMixin
 from lifecycle.exceptions import InvalidInput, NestedTooDeep
 from lifecycle.rest import LifecycleViewSetMixin
 from lifecycle.runtime import create, fire, frames

@@ -166,7 +166,7 @@ def test_an_optional_field_that_is_not_given_keeps_what_the_record_has(given: An
 @pytest.mark.row("D3")
 def test_an_admins_form_begins_with_what_the_record_has_and_can_empty_it(client: Any, settings: Any) -> None:
     from lifecycle import registry
-    from lifecycle.admin import inputs
+    from lifecycle.admin.records import inputs
 
     record = create(Everything(char="a note", boolean=True), actor=SYSTEM)
     definition = registry.of(Everything)

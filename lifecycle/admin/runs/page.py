@@ -11,9 +11,11 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from lifecycle import conf
-from lifecycle.admin import addresses, parts, permissions, record_names, run_offers, run_sentences, times
-from lifecycle.admin.operator_actions import action_label
-from lifecycle.admin.run_sentences import Known, known
+from lifecycle.admin.parts import addresses, badges, labels, permissions, reasons, record_names, times
+from lifecycle.admin.parts.attempts import shapes
+from lifecycle.admin.parts.icons import icon
+from lifecycle.admin.runs import offers, sentences
+from lifecycle.admin.runs.sentences import Known, known
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
 
 
@@ -34,18 +36,18 @@ def context(request: HttpRequest, site: Any, run: EffectRun) -> dict[str, Any]:
     record = record_names.named_one(run, request, site)
     attempts = list(EffectAttempt.objects.filter(run_id=run.pk).order_by("id"))
     actions = list(OperatorAction.objects.filter(run_id=run.pk).order_by("-id")[:50])
-    made = run_offers.offers(run, record)
+    made = offers.offers(run, record)
     return {
         "title": _("Effect run"),
         "subtitle": f"{_('Run %(n)s') % {'n': run.pk}} · {run.effect}",
         "run": run,
         "seen": stamp(run),
         "record": record,
-        "record_state": parts.state_badge(record.definition, record.state)
+        "record_state": badges.state_badge(record.definition, record.state)
         if record.definition is not None and record.state
         else "",
         "notice": _notice(run, record),
-        "badges": [parts.run_badge(run, "is-large"), parts.follow_up_badge(run, "is-large")],
+        "badges": [badges.run_badge(run, "is-large"), badges.follow_up_badge(run, "is-large")],
         "facts": _facts(run, about, record, site),
         "attempts_title": _attempts_title(run),
         "starts": _starts(run, attempts),
@@ -58,7 +60,7 @@ def context(request: HttpRequest, site: Any, run: EffectRun) -> dict[str, Any]:
         "primary": next((offer.name for offer in made if offer.open and not offer.force and not offer.tone), ""),
         "actions": [
             {
-                "what": action_label(row.action),
+                "what": labels.action_label(row.action),
                 "who": row.actor_label or row.actor_id,
                 "at": times.tag(row.at),
                 "reason": row.reason,
@@ -77,12 +79,12 @@ def stamp(run: EffectRun) -> str:
 
 
 def _notice(run: EffectRun, record: Any) -> dict[str, Any] | None:
-    said = run_sentences.notice(run, record.label, record.state_label)
+    said = sentences.notice(run, record.label, record.state_label)
     if said is None:
         return None
     tone, head, body = said
     icons = {"waiting": "glass", "danger": "warn", "progress": "half"}
-    return {"tone": tone, "head": head, "body": body, "icon": parts.icon(icons[tone])}
+    return {"tone": tone, "head": head, "body": body, "icon": icon(icons[tone])}
 
 
 def _facts(run: EffectRun, about: Known, record: Any, site: Any) -> list[tuple[str, Any]]:
@@ -90,7 +92,7 @@ def _facts(run: EffectRun, about: Known, record: Any, site: Any) -> list[tuple[s
     entry_url = addresses.of(site, "lifecycle_transitionlog_change", entry.pk)
     enqueued_by = _("version %(version)s, %(name)s, by %(who)s at %(time)s") % {
         "version": entry.version,
-        "name": parts.transition_label(about.definition, entry.transition),
+        "name": labels.transition_label(about.definition, entry.transition),
         "who": entry.actor_label or entry.actor_id or entry.get_actor_kind_display(),
         "time": times.written(entry.at),
     }
@@ -141,7 +143,7 @@ def _starts(run: EffectRun, attempts: list[EffectAttempt]) -> list[Start]:
     starts = [
         Start(
             number=one.number,
-            pip=parts.drawn(["crash" if one.ending == EffectAttempt.Ending.CRASHED else "bad"]),
+            pip=shapes(["crash" if one.ending == EffectAttempt.Ending.CRASHED else "bad"]),
             said=format_html('<span class="lc-err">{}</span>', _what_ended(one)),
             facts=_start_facts(one.ended_at, one.started_at, one.worker),
             traceback=one.traceback,
@@ -153,7 +155,7 @@ def _starts(run: EffectRun, attempts: list[EffectAttempt]) -> list[Start]:
         starts.append(
             Start(
                 number=run.attempts + run.crashes or 1,
-                pip=parts.drawn(["good"]),
+                pip=shapes(["good"]),
                 said=_("succeeded"),
                 facts=_start_facts(run.finished_at, run.started_at, ""),
             )
@@ -162,7 +164,7 @@ def _starts(run: EffectRun, attempts: list[EffectAttempt]) -> list[Start]:
         starts.append(
             Start(
                 number=run.attempts + run.crashes + 1,
-                pip=parts.drawn(["run"]),
+                pip=shapes(["run"]),
                 said=_("running"),
                 facts=_start_facts(run.started_at, None, run.leased_by),
             )
@@ -177,7 +179,7 @@ def _what_ended(one: EffectAttempt) -> str:
         return _("fell silent")
     if one.ending == EffectAttempt.Ending.TIMED_OUT:
         return _("timed out")
-    return run_sentences.cut(one.error, 300) or one.error_code or one.error_kind
+    return sentences.cut(one.error, 300) or one.error_code or one.error_kind
 
 
 def _start_facts(at: Any, started: Any, worker: str) -> str:
@@ -195,18 +197,18 @@ def _follow_up(run: EffectRun, about: Known) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = []
     edge, definition = about.follow_up, about.definition
     if edge is not None and definition is not None:
-        sources = _(" or ").join(parts.state_label(definition, one) for one in definition.states if one in edge.sources)
-        way = f"{sources} {parts.to_state(definition, edge.targets)}"
+        sources = _(" or ").join(
+            labels.state_label(definition, one) for one in definition.states if one in edge.sources
+        )
+        way = f"{sources} {labels.to_state(definition, edge.targets)}"
         rows.append((_("Fires"), format_html("<strong>{}</strong>: {}", edge.label, way)))
         with_ = ", ".join(run.result) if run.outcome == "succeeded" and isinstance(run.result, dict) else ""
         if with_:
             rows.append((_("With"), _("%(keys)s from the result") % {"keys": with_}))
-    rows.append((_("Status"), parts.follow_up_badge(run)))
+    rows.append((_("Status"), badges.follow_up_badge(run)))
     if run.follow_up_error:
         title = _("Dropped because") if run.follow_up == FollowUp.DROPPED else _("Refused by")
-        rows.append(
-            (title, parts.reason_list([(run_sentences.cut(run_sentences.plain(run.follow_up_error), 500), "")]))
-        )
+        rows.append((title, reasons.listed([(sentences.cut(sentences.plain(run.follow_up_error), 500), "")])))
     if run.follow_up_tries:
         most = conf.options().follow_up_tries
         rows.append((_("Tries"), _("%(n)s of %(most)s") % {"n": run.follow_up_tries, "most": most}))

@@ -13,8 +13,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from lifecycle import runtime
-from lifecycle.admin import inputs, parts, people, times
-from lifecycle.admin.reports import refusal_of
+from lifecycle.admin.parts import badges, labels, reasons, times
+from lifecycle.admin.parts.entries import who
+from lifecycle.admin.records import inputs
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.exceptions import Conflict, InvalidInput, LifecycleError, PermissionRefused, RequestReused
 from lifecycle.models import TransitionLog
@@ -34,7 +35,7 @@ def respond(
     refused = page.refuse_to_fire(request, record, edge)
     if refused:
         title = _("Nothing was done.")
-        return _page(request, page, definition, edge, record, form, (title, parts.reason_list([(refused, "")])), 403)
+        return _page(request, page, definition, edge, record, form, (title, reasons.listed([(refused, "")])), 403)
     version = request.POST.get(VERSION, "")
     if not version.isdecimal() or len(version) > 18:
         said = _("This page is incomplete, so nobody knows what you saw. Nothing was done; look again.")
@@ -61,7 +62,7 @@ def _fired(
     request: HttpRequest, page: Any, definition: Definition, edge: CompiledTransition, fired: Any
 ) -> HttpResponse:
     record, entry = fired.record, fired.entry
-    way = parts.state_label(definition, entry.target) if entry is not None else ""
+    way = labels.state_label(definition, entry.target) if entry is not None else ""
     if fired.replayed:
         said = _("%(name)s was done already; it is not done twice.") % {"name": edge.label}
         page.message_user(request, said, messages.INFO)
@@ -80,8 +81,8 @@ def log_text(definition: Definition, edge: CompiledTransition, entry: Transition
     """The line in Django's own log."""
     return _("Fired “%(name)s”: %(source)s → %(target)s, version %(version)s.") % {
         "name": edge.label,
-        "source": parts.state_label(definition, entry.source),
-        "target": parts.state_label(definition, entry.target),
+        "source": labels.state_label(definition, entry.source),
+        "target": labels.state_label(definition, entry.target),
         "version": entry.version,
     }
 
@@ -100,7 +101,9 @@ def _refused(
     if isinstance(error, InvalidInput):
         form.show(error.problems)
         if not error.problems:
-            return _page(request, page, definition, edge, fresh, form, (_("Nothing was done."), refusal_of(error)), 400)
+            return _page(
+                request, page, definition, edge, fresh, form, (_("Nothing was done."), reasons.of_error(error)), 400
+            )
         return _page(request, page, definition, edge, fresh, form, None, 400)
     if isinstance(error, Conflict):
         return _page(
@@ -111,7 +114,7 @@ def _refused(
         said = _("This page was sent before with another input; that one counts. Nothing more was done.")
         return _page(request, page, definition, edge, fresh, form, (said, ""), 409)
     title = _("“%(name)s” was refused. Nothing was done.") % {"name": edge.label}
-    return _page(request, page, definition, edge, fresh, form, (title, refusal_of(error)), status)
+    return _page(request, page, definition, edge, fresh, form, (title, reasons.of_error(error)), status)
 
 
 def _conflict(request: HttpRequest, page: Any, definition: Definition, record: Any, error: Conflict) -> tuple[Any, Any]:
@@ -127,8 +130,8 @@ def _conflict(request: HttpRequest, page: Any, definition: Definition, record: A
     return title, format_html(
         "<p>{} <strong>{}</strong> · {} · {}</p><p>{} {}</p>",
         _("Since then:"),
-        parts.transition_label(definition, latest.transition),
-        people.who(latest, page.admin_site, may_see_runs=False),
+        labels.transition_label(definition, latest.transition),
+        who(latest, page.admin_site, may_see_runs=False),
         times.tag(latest.at),
         said,
         _("Nothing of yours was done. What you typed is still here."),
@@ -147,7 +150,7 @@ def _page(
 ) -> HttpResponse:
     verdict = runtime.can(record, edge.name, actor=actor_of(request), manual=True, lifecycle=definition)
     refused = page.refuse_to_fire(request, record, edge)
-    said = [(str(one), parts.asked_by(one)) for one in verdict.refusals]
+    said = [(str(one), reasons.asked_by(one)) for one in verdict.refusals]
     if refused:
         said.insert(0, (refused, ""))
     state = records.state_of(definition, record)
@@ -162,9 +165,9 @@ def _page(
         "form": form,
         "edge": edge,
         "open": verdict.allowed and not refused,
-        "why": parts.reason_list(said) if said else "",
-        "badge": parts.state_badge(definition, state),
-        "way": parts.to_state(definition, edge.targets),
+        "why": reasons.listed(said) if said else "",
+        "badge": badges.state_badge(definition, state),
+        "way": labels.to_state(definition, edge.targets),
         "version": records.version_of(definition, record),
         # A page drawn again after a refusal keeps its key: nothing was done under it.
         "key": request.POST.get(KEY) or uuid.uuid4().hex,

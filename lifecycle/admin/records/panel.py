@@ -14,8 +14,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from lifecycle import drawing
-from lifecycle.admin import addresses, inputs, parts, people, permissions, run_sentences, times
-from lifecycle.admin.entries import happened
+from lifecycle.admin.parts import addresses, badges, labels, permissions, reasons, times
+from lifecycle.admin.parts.attempts import attempts_in_words, pips
+from lifecycle.admin.parts.entries import entered, happened, who
+from lifecycle.admin.records import inputs
+from lifecycle.admin.runs import sentences
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, CompiledTransition, Definition
 from lifecycle.models import EffectAttempt, EffectRun, RunStatus, TransitionLog, TriggerHold
 from lifecycle.runtime import RecordView, view
@@ -83,13 +86,13 @@ def panel(request: HttpRequest, page: Any, definition: Definition, record: Any) 
     ident = f"lc-{definition.name}"
     may_see_runs = permissions.may_see(request.user, EffectRun)
     changed_at = getattr(seen.record, definition.changed_at_field)
-    state = parts.state_label(definition, seen.state)
+    state = labels.state_label(definition, seen.state)
     return Panel(
         definition=definition,
         ident=ident,
         title=_title(definition, page),
         version=seen.version,
-        badge=parts.state_badge(definition, seen.state, "is-large"),
+        badge=badges.state_badge(definition, seen.state, "is-large"),
         for_long=_("for %(length)s") % {"length": times.since(changed_at)} if changed_at else "",
         since=format_html(_("since {}"), times.tag(changed_at)) if changed_at else "",
         by_itself=_by_itself(definition, seen, using),
@@ -123,13 +126,13 @@ def _title(definition: Definition, page: Any) -> str:
 def _tool(request: HttpRequest, page: Any, definition: Definition, record: Any, one: Availability) -> Tool:
     edge = definition.transitions[one.name]
     asked = inputs.asks_for(definition, edge)
-    way = parts.to_state(definition, one.targets)
+    way = labels.to_state(definition, one.targets)
     if asked:
         way = _("%(way)s. Asks for %(fields)s") % {"way": way, "fields": _listed(asked)}
     if one.description:
         way = f"{way}. {one.description}" if not way.endswith(".") else f"{way} {one.description}"
     refused = page.refuse_to_fire(request, record, edge)
-    said = [(str(refusal), parts.asked_by(refusal)) for refusal in one.refusals]
+    said = [(str(refusal), reasons.asked_by(refusal)) for refusal in one.refusals]
     if refused:
         said.insert(0, (refused, ""))
     ident = f"lc-why-{definition.name}-{one.name}"
@@ -142,7 +145,7 @@ def _tool(request: HttpRequest, page: Any, definition: Definition, record: Any, 
         url=page.fire_url(definition, record, edge),
         ellipsis=bool(asked),
         danger=bool(one.meta.get("destructive")),
-        why=parts.reason_list(said, ident) if said else "",
+        why=reasons.listed(said, ident) if said else "",
     )
 
 
@@ -173,7 +176,7 @@ def _by_itself(definition: Definition, seen: RecordView, using: str) -> list[Any
     declared += [*definition.timeouts.values(), *definition.deadlines.values()]
     triggers = [one for one in declared if seen.state in one.when]
     if not triggers:
-        state = parts.state_label(definition, seen.state)
+        state = labels.state_label(definition, seen.state)
         known = definition.states.get(seen.state)
         if known is not None and known.final:
             return [_("nothing: %(state)s is final") % {"state": state}]
@@ -203,7 +206,7 @@ def _by_itself(definition: Definition, seen: RecordView, using: str) -> list[Any
 
 def _at(definition: Definition, edge: CompiledTransition, at: dt.datetime) -> Any:
     left = times.until(at)
-    said = {"name": edge.label, "way": parts.to_state(definition, edge.targets), "left": left}
+    said = {"name": edge.label, "way": labels.to_state(definition, edge.targets), "left": left}
     if left == times.spoken(dt.timedelta(0)):
         return format_html(_("{} by the next tick, unless it moves on before"), f"{edge.label} {said['way']}")
     return format_html(
@@ -257,17 +260,17 @@ def _runs_title(runs: list[EffectRun]) -> str:
 
 
 def _run(site: Any, run: EffectRun, attempts: list[EffectAttempt], may_see: bool) -> dict[str, Any]:
-    said = run_sentences.line(run)
+    said = sentences.line(run)
     troubled = run.status != RunStatus.SUCCEEDED or run.follow_up in ("pending", "abandoned", "dropped")
     return {
         "number": run.pk,
         "url": addresses.of(site, "lifecycle_effectrun_change", run.pk) if may_see else "",
         "effect": run.effect,
-        "badge": parts.run_badge(run),
-        "pips": parts.pips(run, attempts),
-        "attempts": parts.attempts_in_words(run),
+        "badge": badges.run_badge(run),
+        "pips": pips(run, attempts),
+        "attempts": attempts_in_words(run),
         "enqueued_by": _("version %(n)s") % {"n": run.entry.version},
-        "follow_up": parts.follow_up_badge(run),
+        "follow_up": badges.follow_up_badge(run),
         # Errors and results may hold what only those who see runs should read.
         "said": said if may_see and troubled else None,
     }
@@ -289,14 +292,14 @@ def _history(
         before = entries[place + 1] if place + 1 < len(entries) else None
         stay = ""
         if before is not None:
-            said = {"length": times.spoken(entry.at - before.at), "state": parts.state_label(definition, entry.source)}
+            said = {"length": times.spoken(entry.at - before.at), "state": labels.state_label(definition, entry.source)}
             stay = _("%(length)s in %(state)s") % said
         rows.append(
             {
                 "version": entry.version,
                 "what": happened(entry),
-                "who": people.who(entry, site, may_see_runs=may_see_runs),
-                "entered": people.entered(entry),
+                "who": who(entry, site, may_see_runs=may_see_runs),
+                "entered": entered(entry),
                 "at": times.tag(entry.at),
                 "stay": stay,
             }

@@ -8,9 +8,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from lifecycle import clock
-from lifecycle.admin import times
-from lifecycle.admin.record_names import NamedRecord
-from lifecycle.admin.run_sentences import Known, known
+from lifecycle.admin.parts import times
+from lifecycle.admin.parts.record_names import NamedRecord
+from lifecycle.admin.runs.sentences import Known, known
 from lifecycle.models import EffectRun, FollowUp, RunStatus
 
 RETRY, CONTINUE, CANCEL = "retry", "continue", "cancel"

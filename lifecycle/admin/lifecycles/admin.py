@@ -16,9 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle import registry
-from lifecycle.admin import addresses, health, overview, permissions
-from lifecycle.admin.parameter_pages import change_parameter
-from lifecycle.admin.readonly import ReadOnlyAdmin
+from lifecycle.admin.lifecycles import health, sections
+from lifecycle.admin.lifecycles.parameter_page import change_parameter
+from lifecycle.admin.lists.read_only import ReadOnlyAdmin
+from lifecycle.admin.parts import addresses, permissions
 from lifecycle.models import EffectRun
 from lifecycle.store import aliases
 
@@ -71,7 +72,7 @@ class LifecyclesAdmin(ReadOnlyAdmin):
             "opts": self.opts,
             "media": self.media,
             "tiles": health.tiles(),
-            "sections": overview.sections(request, self.admin_site),
+            "sections": sections.sections(request, self.admin_site),
             "may_operate": permissions.may_operate(request.user),
         }
         return TemplateResponse(request, "admin/lifecycle/lifecycles.html", context)

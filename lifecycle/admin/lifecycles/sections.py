@@ -16,8 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from lifecycle import clock, drawing, registry
-from lifecycle.admin import addresses, parts, times
-from lifecycle.admin.operator_actions import action_label
+from lifecycle.admin.parts import addresses, badges, labels, times
 from lifecycle.definition import parameters as declared
 from lifecycle.definition.compiled import CompiledTimeout, Definition
 from lifecycle.exceptions import LifecycleError
@@ -193,7 +192,7 @@ def _states(
             continue
         rows.append(
             {
-                "badge": parts.state_badge(definition, name),
+                "badge": badges.state_badge(definition, name),
                 "number": counted.number,
                 "oldest": times.since(counted.oldest),
                 "late": name in late,
@@ -255,7 +254,7 @@ def _work_rows(definition: Definition, rows: Sequence[Any], held: int, site: Any
         name: str, some: Sequence[Any], tone: str, icon: str, query: str, detail: str, key: str = "number"
     ) -> WorkRow:
         number = sum(one[key] for one in some)
-        made = parts.badge(tone if number else "neutral", number, icon)
+        made = badges.badge(tone if number else "neutral", number, icon)
         return WorkRow(name=name, number=number, badge=made, url=f"{runs}&{query}", detail=detail if number else "")
 
     abandoned, dead, failed = of(follow_up="abandoned"), of(status="dead"), of(status="failed")
@@ -269,7 +268,7 @@ def _work_rows(definition: Definition, rows: Sequence[Any], held: int, site: Any
         row(_("Failed"), failed, "danger", "cross", "status=failed", _since(effects(failed), since["failed"])),
         row(_("Follow-up waiting"), waiting, "waiting", "glass", "follow_up=pending", next_try),
     ]
-    held_badge = parts.badge("waiting" if held else "neutral", held, "clock")
+    held_badge = badges.badge("waiting" if held else "neutral", held, "clock")
     made.append(WorkRow(name=_("Timeout refused"), number=held, badge=held_badge, url=holds, detail=""))
     oldest = _("oldest %(length)s") % {"length": times.since(since["due"])} if since["due"] else ""
     made += [
@@ -348,7 +347,7 @@ def _changed(row: OperatorAction | None) -> str:
     said = {
         "who": row.actor_label or row.actor_id,
         "when": times.written(row.at),
-        "what": action_label(row.action),
+        "what": labels.action_label(row.action),
         "name": before.get("parameter", ""),
         "before": times.shown(before.get("before", "")),
         "after": times.shown(before.get("after", "")),

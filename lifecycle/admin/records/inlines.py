@@ -51,7 +51,7 @@ def _creating(request: HttpRequest, formset: Any, lifecycle: str) -> Callable[..
 @register("lifecycle")
 def inlines_begin_through_the_runtime(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Reports an admin page that would insert records of a lifecycle without their beginning."""
-    from lifecycle.admin.mixins import LifecycleAdminMixin
+    from lifecycle.admin.records.mixin import LifecycleAdminMixin
 
     pages = [page for site in {default_site, *all_sites} for page in site._registry.values()]
     return [

@@ -12,25 +12,11 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from lifecycle.admin import addresses, record_names, times
-from lifecycle.admin.readonly import ReadOnlyAdmin
-from lifecycle.admin.run_filters import LifecycleFilter
+from lifecycle.admin.lists.lifecycle_filter import LifecycleFilter
+from lifecycle.admin.lists.named_records import NamedRecordList
+from lifecycle.admin.lists.read_only import ReadOnlyAdmin
+from lifecycle.admin.parts import addresses, labels, times
 from lifecycle.models import OperatorAction
-
-LABELS = {
-    "retry": gettext_lazy("Retry"),
-    "continue": gettext_lazy("Continue"),
-    "cancel": gettext_lazy("Cancel"),
-    "set_parameter": gettext_lazy("Parameter changed"),
-    "reset_parameter": gettext_lazy("Parameter back to the declaration"),
-    "release_hold": gettext_lazy("Hold released"),
-    "fire_held": gettext_lazy("Held trigger tried"),
-}
-
-
-def action_label(action: str) -> Any:
-    """An action's name as people read it."""
-    return LABELS.get(action, action)
 
 
 class ActionFilter(admin.SimpleListFilter):
@@ -39,24 +25,11 @@ class ActionFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
         """The operator actions the library knows."""
-        return list(LABELS.items())
+        return list(labels.OF_OPERATOR_ACTION.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
         """The rows of one operator action."""
-        return queryset.filter(action=self.value()) if self.value() in LABELS else queryset
-
-
-class NamedRecordList(ChangeList):
-    """The list with the records its rows name, looked up together."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        """Reads the page, then the records of its rows."""
-        super().get_results(request)
-        rows: list[Any] = list(self.result_list)
-        named = record_names.named(rows, request, self.model_admin.admin_site)
-        for row in rows:
-            row.shown_record = named.get((row.lifecycle, row.record_id))
-        self.result_list = rows
+        return queryset.filter(action=self.value()) if self.value() in labels.OF_OPERATOR_ACTION else queryset
 
 
 @admin.register(OperatorAction)
@@ -94,7 +67,7 @@ class OperatorActionAdmin(ReadOnlyAdmin):
     def what(self, row: Any) -> Any:
         """The operator action."""
         forced = format_html(' <span class="lc-err">{}</span>', _("forced")) if row.forced else ""
-        return format_html("<strong>{}</strong>{}", action_label(row.action), forced)
+        return format_html("<strong>{}</strong>{}", labels.action_label(row.action), forced)
 
     @admin.display(description=gettext_lazy("About"))
     def about(self, row: Any) -> Any:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from lifecycle import clock, conf, exceptions, registry
-from lifecycle.admin import times
+from lifecycle.admin.parts import times
 from lifecycle.definition.compiled import CompiledEffect, CompiledTransition, Definition
 from lifecycle.models import EffectRun, FollowUp, OperatorAction, Outcome, RunStatus
 

@@ -1,4 +1,4 @@
-"""Who: the author of an entry as pages show them — a person, a machine with its event, the system from a run."""
+"""Entry: one entry of the history as pages show it: what happened, who did it, what was entered."""
 
 from __future__ import annotations
 
@@ -8,12 +8,34 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from lifecycle.admin import addresses, parts, times
+from lifecycle import registry
+from lifecycle.admin.parts import addresses, labels, times
+from lifecycle.admin.parts.icons import icon
+
+ICON_OF_ACTOR = {"user": "user", "anonymous": "user", "system": "cog", "machine": "machine"}
+
+
+def happened(entry: Any) -> Any:
+    """A transition's label, and under it the way from state to state."""
+    definition = registry.find(entry.lifecycle)
+    target = labels.state_label(definition, entry.target)
+    way: Any = target
+    if entry.source:
+        way = format_html(
+            '{} <span class="lc-arrow">→</span> {}',
+            labels.state_label(definition, entry.source),
+            target,
+        )
+    return format_html(
+        '<strong>{}</strong><span class="lc-second">{}</span>',
+        labels.transition_label(definition, entry.transition),
+        way,
+    )
 
 
 def who(entry: Any, site: Any, *, may_see_runs: bool = True) -> SafeString:
     """The actor with an icon, and what made it act."""
-    name = parts.icon(parts.ICON_OF_ACTOR.get(entry.actor_kind, "user"))
+    name = icon(ICON_OF_ACTOR.get(entry.actor_kind, "user"))
     label = entry.actor_label or entry.actor_id or entry.get_actor_kind_display()
     if entry.actor_kind == "system":
         label = _("System")

@@ -13,16 +13,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from lifecycle.admin import addresses, permissions
+from lifecycle.admin.parts import addresses, permissions
+from lifecycle.admin.parts.styles import STYLES
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
 else:
     ModelAdmin = admin.ModelAdmin
-
-STYLES = forms.Media(css={"all": ["lifecycle/diagram.css", "lifecycle/admin.css"]})
-# What is decided for one row after the other, in one request.
-MOST_ROWS = 1000
 
 
 class ReadOnlyAdmin(ModelAdmin):

@@ -11,13 +11,13 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from lifecycle import clock, registry
+from lifecycle.admin.lists.lifecycle_filter import UNKNOWN, LifecycleFilter
 from lifecycle.models import EffectRun, FollowUp, RunStatus
 
 # What the strip above the list counts, and what stands first in it.
 NEEDS_A_PERSON = Q(follow_up__in=[FollowUp.ABANDONED, FollowUp.PENDING]) | Q(
     status__in=[RunStatus.DEAD, RunStatus.FAILED]
 )
-UNKNOWN = "-"
 
 
 class StatusFilter(admin.SimpleListFilter):
@@ -66,23 +66,6 @@ class AgeFilter(admin.SimpleListFilter):
         """The runs pending for longer."""
         age = self.AGES.get(self.value() or "")
         return queryset.filter(created_at__lt=clock.now() - age[0]) if age else queryset
-
-
-class LifecycleFilter(admin.SimpleListFilter):
-    """By lifecycle: those this process knows (asking the table for its names would read all of it), and the rest."""
-
-    title = _("lifecycle")
-    parameter_name = "lifecycle"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        """The names, in the order of registration."""
-        return [*((one.name, one.name) for one in registry.all()), (UNKNOWN, _("Unknown here"))]
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        """The rows of one lifecycle."""
-        if self.value() == UNKNOWN:
-            return queryset.exclude(lifecycle__in=[one.name for one in registry.all()])
-        return queryset.filter(lifecycle=self.value()) if self.value() else queryset
 
 
 class EffectFilter(admin.SimpleListFilter):

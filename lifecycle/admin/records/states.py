@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from lifecycle.admin import parts
+from lifecycle.admin.parts import badges
 from lifecycle.definition.compiled import Definition
 from lifecycle.store import records
 
@@ -40,6 +40,6 @@ def state_column(definition: Definition) -> Callable[[Any], Any]:
 
     @admin.display(description=field.verbose_name, ordering=definition.state_field)
     def state(record: Any) -> Any:
-        return parts.state_badge(definition, records.state_of(definition, record))
+        return badges.state_badge(definition, records.state_of(definition, record))
 
     return state

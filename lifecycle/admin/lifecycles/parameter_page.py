@@ -17,8 +17,7 @@ from django.utils.duration import duration_string
 from django.utils.translation import gettext as _
 
 from lifecycle import operations
-from lifecycle.admin import times
-from lifecycle.admin.operator_actions import action_label
+from lifecycle.admin.parts import labels, times
 from lifecycle.definition import parameters as declared
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import LifecycleError
@@ -192,7 +191,7 @@ def _form(
         "uses": _uses(definition),
         "changes": [
             {
-                "what": action_label(row.action),
+                "what": labels.action_label(row.action),
                 "before": times.shown(row.before.get("before")),
                 "after": times.shown(row.before.get("after")),
                 "who": row.actor_label or row.actor_id,

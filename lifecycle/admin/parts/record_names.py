@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from lifecycle import registry
-from lifecycle.admin import addresses, parts
+from lifecycle.admin.parts import addresses, labels
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import RecordNotFound
 from lifecycle.models import EffectRun, TransitionLog
@@ -38,7 +38,7 @@ class NamedRecord:
     @property
     def state_label(self) -> str:
         """The state it is in now; empty when not known."""
-        return parts.state_label(self.definition, self.state) if self.state else ""
+        return labels.state_label(self.definition, self.state) if self.state else ""
 
     def is_in_stay(self, run: EffectRun) -> bool:
         """Whether the stay that a run belongs to lasts: no entry has ended it, whatever number the version has now."""

@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from lifecycle import clock, conf, dispatch
-from lifecycle.admin import parts, times
+from lifecycle.admin.parts import times
+from lifecycle.admin.parts.icons import icon
 from lifecycle.models import EffectRun, RunStatus, due
 from lifecycle.store import aliases, ticks, timing
 
@@ -33,7 +34,7 @@ class Tile:
     @property
     def icon(self) -> SafeString:
         """Tick or triangle."""
-        return parts.icon("check" if self.well else "warn")
+        return icon("check" if self.well else "warn")
 
     @property
     def tone(self) -> str:

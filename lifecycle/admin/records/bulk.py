@@ -14,9 +14,9 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
 from lifecycle import runtime
-from lifecycle.admin import firing, inputs, parts
-from lifecycle.admin.readonly import MOST_ROWS
-from lifecycle.admin.reports import ReportRow, refusal_of
+from lifecycle.admin.parts import badges, labels, reasons
+from lifecycle.admin.parts.reports import MOST_ROWS, ReportRow
+from lifecycle.admin.records import firing, inputs
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.exceptions import InvalidInput, LifecycleError
 from lifecycle.runtime.acting import actor_of
@@ -102,19 +102,19 @@ def _report(
     for key in keys:
         record = found.get(key)
         if record is None:
-            rows.append(ReportRow(name=key, done=False, why=parts.reason_list([(outside_sentence(page), "")])))
+            rows.append(ReportRow(name=key, done=False, why=reasons.listed([(outside_sentence(page), "")])))
             continue
         name, url = str(record), page.record_url(record)
         if key in fired:
             one = fired[key]
-            state = parts.state_label(definition, one.entry.target if one.entry is not None else "")
+            state = labels.state_label(definition, one.entry.target if one.entry is not None else "")
             said = _("was done already; it is %(state)s") if one.replayed else _("is now %(state)s")
             rows.append(ReportRow(name=name, url=url, done=True, said=said % {"state": state}))
         elif key in refused:
-            rows.append(ReportRow(name=name, url=url, done=False, why=refusal_of(refused[key].error)))
+            rows.append(ReportRow(name=name, url=url, done=False, why=reasons.of_error(refused[key].error)))
         else:
             why = page.refuse_to_fire(request, record, edge) or _("It is gone.")
-            rows.append(ReportRow(name=name, url=url, done=False, why=parts.reason_list([(why, "")])))
+            rows.append(ReportRow(name=name, url=url, done=False, why=reasons.listed([(why, "")])))
     return TemplateResponse(
         request,
         "admin/lifecycle/report.html",
@@ -157,7 +157,7 @@ def _page(
         "more": len(keys) - len(rows),
         "form": form,
         "edge": edge,
-        "way": parts.to_state(definition, edge.targets),
+        "way": labels.to_state(definition, edge.targets),
         "confirmed": f"{definition.name}:{edge.name}",
         "confirmed_name": CONFIRMED,
         "key": request.POST.get(KEY) or uuid.uuid4().hex,
@@ -172,18 +172,18 @@ def _preview(
     request: HttpRequest, page: Any, definition: Definition, edge: CompiledTransition, key: str, record: Any
 ) -> ReportRow:
     if record is None:
-        return ReportRow(name=key, done=False, why=parts.reason_list([(outside_sentence(page), "")]))
-    state = parts.state_badge(definition, records.state_of(definition, record))
+        return ReportRow(name=key, done=False, why=reasons.listed([(outside_sentence(page), "")]))
+    state = badges.state_badge(definition, records.state_of(definition, record))
     refused = page.refuse_to_fire(request, record, edge)
     if refused:
-        return ReportRow(name=str(record), said=state, done=False, why=parts.reason_list([(refused, "")]))
+        return ReportRow(name=str(record), said=state, done=False, why=reasons.listed([(refused, "")]))
     verdict = runtime.can(record, edge.name, actor=actor_of(request), manual=True, lifecycle=definition)
     return ReportRow(
         name=str(record),
         url=page.record_url(record),
         said=state,
         done=verdict.allowed,
-        why="" if verdict.allowed else parts.reasons(verdict.refusals),
+        why="" if verdict.allowed else reasons.of_refusals(verdict.refusals),
     )
 
 

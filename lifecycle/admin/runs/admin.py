@@ -17,19 +17,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from lifecycle import operations
-from lifecycle.admin import (
-    addresses,
-    parts,
-    permissions,
-    record_names,
-    run_filters,
-    run_offers,
-    run_page,
-    run_sentences,
-    times,
-)
-from lifecycle.admin.readonly import MOST_ROWS, ForceForm, ReadOnlyAdmin
-from lifecycle.admin.reports import ReportRow, refusal_of
+from lifecycle.admin.lists.lifecycle_filter import LifecycleFilter
+from lifecycle.admin.lists.read_only import ForceForm, ReadOnlyAdmin
+from lifecycle.admin.parts import addresses, badges, permissions, reasons, record_names, times
+from lifecycle.admin.parts.attempts import attempts_in_words, pips
+from lifecycle.admin.parts.icons import icon
+from lifecycle.admin.parts.reports import MOST_ROWS, ReportRow
+from lifecycle.admin.runs import filters, offers, page, sentences
 from lifecycle.exceptions import InvalidInput, LifecycleError
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
 from lifecycle.operations.preconditions import checked_reason
@@ -47,11 +41,11 @@ URGENCY = Case(
 
 Operation = Callable[..., Any]
 ACTIONS: dict[str, Operation] = {
-    run_offers.RETRY: operations.retry_run,
-    run_offers.CONTINUE: operations.continue_run,
-    run_offers.CANCEL: operations.cancel_run,
+    offers.RETRY: operations.retry_run,
+    offers.CONTINUE: operations.continue_run,
+    offers.CANCEL: operations.cancel_run,
 }
-FORCEABLE = (run_offers.RETRY, run_offers.CANCEL)
+FORCEABLE = (offers.RETRY, offers.CANCEL)
 
 
 class RunList(ChangeList):
@@ -79,11 +73,11 @@ class EffectRunAdmin(ReadOnlyAdmin):
     list_display = ["run", "record", "state", "tries", "age", "what"]
     list_display_links = ["run"]
     list_filter = [
-        run_filters.StatusFilter,
-        run_filters.FollowUpFilter,
-        run_filters.AgeFilter,
-        run_filters.LifecycleFilter,
-        run_filters.EffectFilter,
+        filters.StatusFilter,
+        filters.FollowUpFilter,
+        filters.AgeFilter,
+        LifecycleFilter,
+        filters.EffectFilter,
     ]
     show_facets = admin.ShowFacets.ALWAYS
     show_full_result_count = False
@@ -139,10 +133,10 @@ class EffectRunAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("Status"), ordering="status")
     def state(self, run: Any) -> Any:
         """Status and follow-up; of the latter only where there is one."""
-        follow_up = parts.follow_up_badge(run)
+        follow_up = badges.follow_up_badge(run)
         return format_html(
             "{}{}",
-            parts.run_badge(run),
+            badges.run_badge(run),
             format_html('<span class="lc-follow">{}</span>', follow_up) if follow_up else "",
         )
 
@@ -151,8 +145,8 @@ class EffectRunAdmin(ReadOnlyAdmin):
         """Shapes over words."""
         return format_html(
             '<span class="lc-nowrap">{}<span class="lc-second">{}</span></span>',
-            parts.pips(run, run.shown_attempts),
-            parts.attempts_in_words(run),
+            pips(run, run.shown_attempts),
+            attempts_in_words(run),
         )
 
     @admin.display(description=gettext_lazy("Age"), ordering="created_at")
@@ -163,19 +157,19 @@ class EffectRunAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("What happened, what comes next"))
     def what(self, run: Any) -> Any:
         """One or two sentences."""
-        said = run_sentences.line(run, run.shown_cancel)
+        said = sentences.line(run, run.shown_cancel)
         return format_html('<span class="lc-what">{}</span><span class="lc-second">{}</span>', said.happened, said.next)
 
     def _strip(self, request: HttpRequest) -> Any:
         counts = EffectRun.objects.aggregate(
-            all=Count("id", filter=run_filters.NEEDS_A_PERSON),
+            all=Count("id", filter=filters.NEEDS_A_PERSON),
             abandoned=Count("id", filter=Q(follow_up=FollowUp.ABANDONED)),
             dead=Count("id", filter=Q(status=RunStatus.DEAD)),
             failed=Count("id", filter=Q(status=RunStatus.FAILED)),
             waiting=Count("id", filter=Q(follow_up=FollowUp.PENDING)),
         )
         if not counts["all"]:
-            return format_html("{} {}", parts.icon("check"), _("Nothing needs a person."))
+            return format_html("{} {}", icon("check"), _("Nothing needs a person."))
         abandoned, dead, failed, waiting = (counts[name] for name in ("abandoned", "dead", "failed", "waiting"))
         texts = [
             (
@@ -199,17 +193,17 @@ class EffectRunAdmin(ReadOnlyAdmin):
     @admin.action(description=gettext_lazy("Retry"), permissions=["operate"])
     def retry_runs(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Runs the chosen ones again."""
-        return self._bulk(request, queryset, run_offers.RETRY)
+        return self._bulk(request, queryset, offers.RETRY)
 
     @admin.action(description=gettext_lazy("Continue follow-up"), permissions=["operate"])
     def continue_runs(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Tries the follow-ups of the chosen ones."""
-        return self._bulk(request, queryset, run_offers.CONTINUE)
+        return self._bulk(request, queryset, offers.CONTINUE)
 
     @admin.action(description=gettext_lazy("Cancel"), permissions=["operate"])
     def cancel_runs(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Ends the chosen ones."""
-        return self._bulk(request, queryset, run_offers.CANCEL)
+        return self._bulk(request, queryset, offers.CANCEL)
 
     def _bulk(self, request: HttpRequest, queryset: QuerySet[Any], name: str) -> HttpResponse | None:
         if not permissions.may_operate(request.user):
@@ -236,14 +230,14 @@ class EffectRunAdmin(ReadOnlyAdmin):
             ReportRow(
                 name=_("Run %(n)s") % {"n": key},
                 done=False,
-                why=parts.reason_list([(_("It is not among the runs you see."), "")]),
+                why=reasons.listed([(_("It is not among the runs you see."), "")]),
             )
             for key in missing
         ]
         titles = {
-            run_offers.RETRY: _("Retry: what became of each run"),
-            run_offers.CONTINUE: _("Continue: what became of each run"),
-            run_offers.CANCEL: _("Cancel: what became of each run"),
+            offers.RETRY: _("Retry: what became of each run"),
+            offers.CONTINUE: _("Continue: what became of each run"),
+            offers.CANCEL: _("Cancel: what became of each run"),
         }
         return self.report(request, titles[name], rows, reason=reason)
 
@@ -255,7 +249,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
         try:
             fresh = self.operate(request, run, name, reason=reason, force=force)
         except LifecycleError as error:
-            return ReportRow(name=title, url=url, done=False, why=refusal_of(error))
+            return ReportRow(name=title, url=url, done=False, why=reasons.of_error(error))
         return ReportRow(name=title, url=url, done=True, said=done(name, fresh))
 
     def operate(self, request: HttpRequest, run: Any, name: str, *, reason: str, force: bool) -> EffectRun:
@@ -292,16 +286,16 @@ class EffectRunAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         reason, force = request.POST.get("reason", ""), bool(request.POST.get("force"))
         typed = {"reason": reason, "force": force}
-        if request.POST.get("seen") != run_page.stamp(run):
+        if request.POST.get("seen") != page.stamp(run):
             changed = _("This run changed since the page was drawn. Nothing was done; this is how it is now.")
             return self._page(request, run, refusal=(changed, ""), typed=typed, status=409)
         try:
             fresh = self.operate(request, run, name, reason=reason, force=force)
         except LifecycleError as error:
             fresh = self.get_object(request, str(run.pk)) or run
-            title = _("Nothing was done.") if name != run_offers.CONTINUE else _("The follow-up was refused.")
+            title = _("Nothing was done.") if name != offers.CONTINUE else _("The follow-up was refused.")
             status = 400 if isinstance(error, InvalidInput) else 409
-            return self._page(request, fresh, refusal=(title, refusal_of(error)), typed=typed, status=status)
+            return self._page(request, fresh, refusal=(title, reasons.of_error(error)), typed=typed, status=status)
         self.message_user(request, done(name, fresh), messages.SUCCESS)
         return HttpResponseRedirect(request.path)
 
@@ -310,7 +304,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         context = {
             **self.admin_site.each_context(request),
-            **run_page.context(request, self.admin_site, run),
+            **page.context(request, self.admin_site, run),
             "opts": self.opts,
             "media": self.media,
             "refusal": refusal,
@@ -322,10 +316,10 @@ class EffectRunAdmin(ReadOnlyAdmin):
 
 def done(name: str, run: EffectRun) -> str:
     """What an operator action has come to, as a sentence."""
-    about = run_sentences.known(run)
-    if name == run_offers.RETRY:
+    about = sentences.known(run)
+    if name == offers.RETRY:
         return _("Run %(n)s is queued again.") % {"n": run.pk}
-    if name == run_offers.CANCEL:
+    if name == offers.CANCEL:
         return _("Run %(n)s is cancelled.") % {"n": run.pk}
     if run.follow_up == FollowUp.APPLIED:
         return _("Run %(n)s: “%(name)s” was fired.") % {"n": run.pk, "name": about.follow_up_label}

@@ -11,11 +11,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
 
-from lifecycle import registry
-from lifecycle.admin import parts, people, times
-from lifecycle.admin.operator_actions import NamedRecordList
-from lifecycle.admin.readonly import ReadOnlyAdmin
-from lifecycle.admin.run_filters import LifecycleFilter
+from lifecycle.admin.lists.lifecycle_filter import LifecycleFilter
+from lifecycle.admin.lists.named_records import NamedRecordList
+from lifecycle.admin.lists.read_only import ReadOnlyAdmin
+from lifecycle.admin.parts import entries, times
 from lifecycle.models import TransitionLog
 
 
@@ -65,7 +64,7 @@ class TransitionLogAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("What happened"))
     def what(self, entry: Any) -> Any:
         """The transition, and from where to where."""
-        return happened(entry)
+        return entries.happened(entry)
 
     @admin.display(description=gettext_lazy("Record"))
     def record(self, entry: Any) -> Any:
@@ -76,12 +75,12 @@ class TransitionLogAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("Who"))
     def who(self, entry: Any) -> Any:
         """The actor."""
-        return people.who(entry, self.admin_site)
+        return entries.who(entry, self.admin_site)
 
     @admin.display(description=gettext_lazy("What was entered"))
     def came_with(self, entry: Any) -> Any:
         """Reason and input, shortened."""
-        return people.entered(entry)
+        return entries.entered(entry)
 
     @admin.display(description=gettext_lazy("Input"))
     def came_in(self, entry: Any) -> Any:
@@ -93,21 +92,3 @@ class TransitionLogAdmin(ReadOnlyAdmin):
     def when(self, entry: Any) -> Any:
         """Time."""
         return times.tag(entry.at)
-
-
-def happened(entry: Any) -> Any:
-    """A transition's label, and under it the way from state to state."""
-    definition = registry.find(entry.lifecycle)
-    target = parts.state_label(definition, entry.target)
-    way: Any = target
-    if entry.source:
-        way = format_html(
-            '{} <span class="lc-arrow">→</span> {}',
-            parts.state_label(definition, entry.source),
-            target,
-        )
-    return format_html(
-        '<strong>{}</strong><span class="lc-second">{}</span>',
-        parts.transition_label(definition, entry.transition),
-        way,
-    )

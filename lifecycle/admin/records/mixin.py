@@ -14,9 +14,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from lifecycle import registry, runtime
-from lifecycle.admin import addresses, bulk, firing, inlines, states
-from lifecycle.admin.panels import panel
-from lifecycle.admin.readonly import STYLES
+from lifecycle.admin.parts import addresses
+from lifecycle.admin.parts.styles import STYLES
+from lifecycle.admin.records import bulk, firing, inlines, states
+from lifecycle.admin.records.panel import panel
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.exceptions import LifecycleError
 from lifecycle.runtime.acting import actor_of

@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle import operations, registry
-from lifecycle.admin import addresses, parts, permissions, record_names, times
-from lifecycle.admin.operator_actions import NamedRecordList
-from lifecycle.admin.readonly import MOST_ROWS, ReadOnlyAdmin, ReasonForm
-from lifecycle.admin.reports import ReportRow, refusal_of
-from lifecycle.admin.run_filters import LifecycleFilter
+from lifecycle.admin.lists.lifecycle_filter import LifecycleFilter
+from lifecycle.admin.lists.named_records import NamedRecordList
+from lifecycle.admin.lists.read_only import ReadOnlyAdmin, ReasonForm
+from lifecycle.admin.parts import addresses, labels, permissions, reasons, record_names, times
+from lifecycle.admin.parts.reports import MOST_ROWS, ReportRow
 from lifecycle.exceptions import InvalidInput, LifecycleError
 from lifecycle.models import TriggerHold
 from lifecycle.operations.preconditions import checked_reason
@@ -100,7 +100,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
         named = record_names.named(holds, request, self.admin_site)
         rows = [self._one(request, hold, name, reason, named.get((hold.lifecycle, hold.record_id))) for hold in holds]
         gone = _("It is gone, or not among those you see: the trigger fired, or the record moved on.")
-        rows += [ReportRow(name=key, done=False, why=parts.reason_list([(gone, "")])) for key in missing]
+        rows += [ReportRow(name=key, done=False, why=reasons.listed([(gone, "")])) for key in missing]
         title = _("Fire now: what became of each") if name == FIRE else _("Release: what became of each")
         return self.report(request, title, rows, reason=reason)
 
@@ -109,7 +109,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
         try:
             self._operate(request, hold, name, reason)
         except LifecycleError as error:
-            return ReportRow(name=title, done=False, why=refusal_of(error))
+            return ReportRow(name=title, done=False, why=reasons.of_error(error))
         return ReportRow(name=title, done=True, said=done(name))
 
     def _operate(self, request: HttpRequest, hold: Any, name: str, reason: str) -> None:
@@ -143,7 +143,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
             if fresh is None:
                 self.message_user(request, f"{title} {error}", messages.ERROR)
                 return HttpResponseRedirect(reverse(f"{self.admin_site.name}:lifecycle_triggerhold_changelist"))
-            return self._page(request, fresh, refusal=(title, refusal_of(error)), reason=reason, status=409)
+            return self._page(request, fresh, refusal=(title, reasons.of_error(error)), reason=reason, status=409)
         self.message_user(request, done(name), messages.SUCCESS)
         return HttpResponseRedirect(reverse(f"{self.admin_site.name}:lifecycle_triggerhold_changelist"))
 
@@ -194,10 +194,10 @@ def fires(hold: TriggerHold) -> str:
         return ""
     trigger = definition.timeouts.get(hold.trigger) or definition.deadlines.get(hold.trigger)
     edge = definition.transitions.get(trigger.transition) if trigger is not None else None
-    return f"{edge.label} {parts.to_state(definition, edge.targets)}" if edge is not None else ""
+    return f"{edge.label} {labels.to_state(definition, edge.targets)}" if edge is not None else ""
 
 
 def refusals(hold: TriggerHold) -> Any:
     """The reasons of its last try."""
     told = [one for one in hold.refusals if isinstance(one, dict)] if isinstance(hold.refusals, list) else []
-    return parts.reason_list((str(one.get("message", "")), str(one.get("code", ""))) for one in told)
+    return reasons.listed((str(one.get("message", "")), str(one.get("code", ""))) for one in told)

@@ -1,0 +1,1 @@
+"""The Lifecycles page: health, where records are, pending work, parameters."""

@@ -1,0 +1,1 @@
+"""Lists of the library's own rows, to read: history, held triggers, operator actions, and what they share."""

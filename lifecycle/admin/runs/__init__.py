@@ -1,0 +1,1 @@
+"""Effect runs: their list, one run's page, and what an operator may do about a run."""
