@@ -63,6 +63,7 @@ INSTALLED_APPS = [
     "lifecycle",
     "example_project",
     "orders",
+    "orders.web",
     "orders.sandbox",
 ]
 

@@ -9,13 +9,13 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
 from orders.api import OrderViewSet
-from orders.webhook import receive
+from orders.webhook.receiver import receive
 
 router = SimpleRouter()
 router.register("orders", OrderViewSet)
 
 urlpatterns = [
-    path("", include("orders.urls")),
+    path("", include("orders.web.urls")),
     path("api/", include(router.urls)),
     path("api/lifecycle/", include("lifecycle.rest.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),

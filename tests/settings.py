@@ -32,6 +32,7 @@ INSTALLED_APPS = [
     "tests.cases",
     "tests.rollout",
     "orders",
+    "orders.web",
     "orders.sandbox",
 ]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orders import signatures
 from orders.sandbox import signatures as provider
+from orders.webhook import signatures
 
 # The example of the Standard Webhooks specification.
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -12,9 +12,9 @@ from django.test import Client
 
 from lifecycle.exceptions import Conflict
 from lifecycle.testing import Kit
-from orders import payment_events, webhook
 from orders.factories import OrderFactory
 from orders.models import StrayPayment
+from orders.webhook import events, receiver
 from tests.orders.provider import FakePayments, event, post, send
 
 pytestmark = pytest.mark.django_db
@@ -140,7 +140,7 @@ def test_a_late_decline_on_a_draft_and_an_unknown_kind_are_ignored_with_the_reas
 
 def test_nothing_is_read_before_the_signature_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    monkeypatch.setattr(payment_events, "read", lambda *given: read.append(given))
+    monkeypatch.setattr(events, "read", lambda *given: read.append(given))
     order = OrderFactory(status="awaiting_payment")
     body = event(order, "payment.declined")
     assert send(body, secret="whsec_b3RoZXI=").status_code == 401
@@ -152,8 +152,8 @@ def test_nothing_is_read_before_the_signature_holds(monkeypatch: pytest.MonkeyPa
 
 def test_more_than_64_kib_is_refused_unread(django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
-        assert send(b" " * (webhook.LARGEST + 1)).status_code == 413
-    assert send(b" " * webhook.LARGEST).status_code == 400
+        assert send(b" " * (receiver.LARGEST + 1)).status_code == 413
+    assert send(b" " * receiver.LARGEST).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_trouble_that_passes_is_answered_so_that_it_is_delivered_again(
     def fail(event: Any) -> Any:
         raise trouble
 
-    monkeypatch.setattr(payment_events, "apply", fail)
+    monkeypatch.setattr(events, "apply", fail)
     answer = send(event(OrderFactory(), "payment.declined"))
     assert (answer.status_code, answer.json()["code"]) == (503, "try_again")
 
@@ -225,6 +225,6 @@ def test_a_stray_payment_that_cannot_be_written_is_delivered_again(monkeypatch: 
     def fail(*args: Any, **options: Any) -> Any:
         raise OperationalError("the connection is gone")
 
-    monkeypatch.setattr(payment_events, "create", fail)
+    monkeypatch.setattr(events, "create", fail)
     assert send(event(order, "payment.succeeded")).status_code == 503
     assert not StrayPayment.objects.exists()

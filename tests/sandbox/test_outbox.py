@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders import signatures
 from orders.sandbox import outbox, provider
 from orders.sandbox.models import Delivery, Event
+from orders.webhook import signatures
 from tests.sandbox.conftest import SECRET, Api
 
 pytestmark = pytest.mark.django_db

@@ -18,12 +18,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from example_project import acceptance, databases, ground
+from example_project import acceptance, databases, ground, sample
 from example_project.children import Child, Teller
 from example_project.stack import QUIET, ChildEnded, Stack, is_sqlite, wait_until
 from example_project.visitor import Visitor
 from lifecycle.models import EffectRun, ParameterOverride
-from orders import sample
 from orders.models import Order
 
 NAME, PASSWORD = "admin", "admin"

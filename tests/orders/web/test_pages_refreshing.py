@@ -16,11 +16,11 @@ from django.utils import translation
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create
 from lifecycle.testing import Kit
-from orders import console, fingerprints
 from orders.factories import OrderFactory, StrayPaymentFactory
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
 from orders.payments import ProviderUnavailable
+from orders.web import console, fingerprints
 from tests.orders.provider import FakePayments
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from lifecycle.models import EffectRun
-from orders.expiry import Expiry
 from orders.models import Order
+from orders.web.expiry import Expiry
 
 S = Order.Status
 

@@ -11,10 +11,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 from lifecycle import drawing
 from lifecycle.runtime import RecordView
-from orders import console, effect_runs, expiry, next_steps
-from orders.durations import spoken
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
+from orders.web import console, effect_runs, expiry, next_steps
+from orders.web.durations import spoken
 
 
 @dataclass(frozen=True, kw_only=True)

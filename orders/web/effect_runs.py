@@ -10,9 +10,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
-from orders.clock_times import clock_time
-from orders.durations import spoken
 from orders.lifecycles import OrderLifecycle
+from orders.web.clock_times import clock_time
+from orders.web.durations import spoken
 
 OPEN = ("queued", "running")
 

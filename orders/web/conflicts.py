@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle.models import TransitionLog
-from orders.durations import spoken
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
+from orders.web.durations import spoken
 
 # What was done meanwhile, said of who did it; anything else is named by its label.
 DONE = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 from django.views.i18n import set_language
 
-from orders import views
+from orders.web import views
 
 app_name = "orders"
 

@@ -8,7 +8,7 @@ function elapsed(element) {
   return Math.floor((performance.now() - begun.get(element)) / 1000);
 }
 
-// 2:08, 1:02:08 above an hour; the same as orders/durations.py.
+// 2:08, 1:02:08 above an hour; the same as orders/web/durations.py.
 export function countdown(seconds) {
   const left = Math.max(0, seconds);
   const hours = Math.floor(left / 3600);

@@ -27,13 +27,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from lifecycle.exceptions import Conflict, InvalidInput, Refused, RequestReused
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create
-from orders import conflicts, console, expiry, fingerprints, next_steps, pages
-from orders.forms import NewOrderForm
 from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 from orders.models import Order, StrayPayment
-from orders.pages import Notice
 from orders.payments import ProviderRefused, ProviderUnavailable
-from orders.reasons import said
+from orders.web import conflicts, console, expiry, fingerprints, next_steps, pages
+from orders.web.forms import NewOrderForm
+from orders.web.pages import Notice
+from orders.web.reasons import said
 
 S = Order.Status
 

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from lifecycle.exceptions import Conflict
-from orders import payment_events, signatures
+from orders.webhook import events, signatures
 
 log = logging.getLogger("orders.webhook")
 
@@ -35,8 +35,8 @@ def receive(request: HttpRequest) -> JsonResponse:
     except signatures.InvalidSignature as error:
         return _refused(401, "invalid_signature", str(error))
     try:
-        outcome = payment_events.apply(payment_events.read(event_id, body))
-    except payment_events.MalformedEvent as error:
+        outcome = events.apply(events.read(event_id, body))
+    except events.MalformedEvent as error:
         return _refused(400, "invalid_event", str(error))
     except (Conflict, DatabaseError) as error:
         log.warning("event %s is to be delivered again: %s", event_id, error)

@@ -12,14 +12,14 @@ from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from lifecycle.models import EffectRun, TransitionLog
-from orders.clock_times import clock_time
-from orders.durations import countdown, spoken
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
 from orders.money import SYMBOLS
 from orders.money import money as written
-from orders.next_steps import NextStep, short
-from orders.reasons import said
+from orders.web.clock_times import clock_time
+from orders.web.durations import countdown, spoken
+from orders.web.next_steps import NextStep, short
+from orders.web.reasons import said
 
 register = template.Library()
 

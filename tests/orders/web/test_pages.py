@@ -12,10 +12,10 @@ from django.test import Client
 
 from lifecycle.runtime import create
 from lifecycle.testing import Kit
-from orders import console
 from orders.factories import OrderFactory, StrayPaymentFactory
 from orders.models import Order
 from orders.payments import ProviderUnavailable
+from orders.web import console
 from tests.orders.provider import FakePayments
 
 pytestmark = pytest.mark.django_db

@@ -1,0 +1,1 @@
+"""The shop's pages: how people look at orders and move them. Nothing outside this folder needs it."""

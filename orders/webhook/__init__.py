@@ -1,0 +1,1 @@
+"""The webhook: how the payment provider tells us what happened."""
