@@ -7,19 +7,11 @@ from html import escape
 
 from lifecycle.drawing import words
 from lifecycle.drawing.graph import Edge, Graph, Label, Node
-from lifecycle.drawing.layouts import (
-    CLOCK,
-    LABEL_LINE,
-    NAME_LINE,
-    Layout,
-    PlacedLabel,
-    PlacedNode,
-    PlacedStart,
-    Rect,
-)
 from lifecycle.drawing.measure import clean, text_width
+from lifecycle.drawing.places import Layout, PlacedLabel, PlacedNode, PlacedStart, Rect
 from lifecycle.drawing.showing import TRIANGLE as LATE_SIGN
 from lifecycle.drawing.showing import Count, Shown
+from lifecycle.drawing.sizes import CLOCK, LABEL_LINE, NAME_LINE
 from lifecycle.drawing.strokes import CLOCK as CLOCK_SIGN
 from lifecycle.drawing.strokes import DOT, TRIANGLE, head, line, number
 

@@ -1,116 +1,19 @@
-"""Layout: where everything of a lifecycle's picture stands. The same graph has one layout, whatever a record does."""
+"""Layout: the making of a picture. The same graph has one layout, whatever a record does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from lifecycle.drawing.coordinates import LEFT_OF_LABEL, Columns, columns, room_for_ends
-from lifecycle.drawing.graph import Edge, Graph, Node
+from lifecycle.drawing.graph import Graph, Node
 from lifecycle.drawing.layers import LABEL, Item, Rows, Size, order_of_states, ranks, rows_of
-from lifecycle.drawing.measure import lines, text_width
-from lifecycle.drawing.routes import Point, Routes, routes, straightened
+from lifecycle.drawing.places import Layout, PlacedEdge, PlacedLabel, PlacedNode, PlacedStart, Point, Rect
+from lifecycle.drawing.routes import Routes, routes, straightened
+from lifecycle.drawing.sizes import LABEL_HEIGHT, LABEL_PITCH, PLAIN, Style, block_of, box_size, even, name_lines
 
-NAME, NAME_LINE, SMALL = 13.5, 20.0, 12.0
-LABEL_LINE, LABEL_HEIGHT, LABEL_PITCH, NEAR_LINE = 14.0, 21.0, 24.0, 14.0
-NARROWEST, PADDING, LABEL_PADDING, CLOCK = 76.0, 32.0, 16.0, 15.0
-PILL_HEIGHT, BOX_HEIGHT, COUNT_HEIGHT = 26.0, 36.0, 52.0
-BREAK, BREAK_NEAR, BREAK_LABEL, BREAK_LABEL_NEAR = 150.0, 104.0, 200.0, 80.0
-AT_MOST_LINES = 4
 LOOP, LOOP_GAP, LOOP_HALF = 20.0, 14.0, 9.0
-BETWEEN_COUNT = 20.0
-COUNT_PADDING = 28.0
 MARGIN = 8.0
 DOT, STEP = 4.5, 15.0
-
-
-@dataclass(frozen=True)
-class Style:
-    """What else decides sizes: the near diagram breaks texts earlier; counts need room beside and below a name."""
-
-    near: bool = False
-    count_width: float = 0.0
-    second_width: float = 0.0
-
-    @property
-    def has_counts(self) -> bool:
-        return self.count_width > 0
-
-
-PLAIN = Style()
-
-
-@dataclass(frozen=True)
-class Rect:
-    """A rectangle by its upper left corner."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def middle(self) -> Point:
-        return self.x + self.width / 2, self.y + self.height / 2
-
-
-@dataclass(frozen=True)
-class PlacedNode:
-    """A box and its lines of text."""
-
-    name: str
-    box: Rect
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PlacedLabel:
-    """A label's pill and its lines of text."""
-
-    transition: str
-    box: Rect
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PlacedEdge:
-    """A line by its corners, from its source's border to its target's; ``back`` lies opaque behind its labels."""
-
-    source: str
-    target: str
-    corners: tuple[Point, ...]
-    back: Rect
-    labels: tuple[PlacedLabel, ...]
-
-
-@dataclass(frozen=True)
-class PlacedStart:
-    """The dot of an initial state and the corners of its arrow; ``step`` is the room for its number."""
-
-    target: str
-    corners: tuple[Point, ...]
-    step: Rect
-
-
-@dataclass(frozen=True)
-class Layout:
-    """A whole picture. ``to_the_right`` if it runs that way instead of down."""
-
-    width: float
-    height: float
-    to_the_right: bool
-    nodes: tuple[PlacedNode, ...]
-    edges: tuple[PlacedEdge, ...]
-    starts: tuple[PlacedStart, ...]
-
-
-@dataclass(frozen=True)
-class _LabelBlock:
-    """The labels of one line under each other."""
-
-    width: float
-    height: float
-    parts: tuple[tuple[str, tuple[str, ...], float, float], ...]  # transition, lines, width, height
 
 
 @lru_cache(maxsize=512)
@@ -126,13 +29,13 @@ class _Picture:
         self.graph = graph
         self.style = style
         self.turned = graph.is_chain() and not style.near
-        self.names = [_name_lines(node, style) for node in graph.nodes]
-        self.blocks = [_block(edge, style) for edge in graph.edges]
+        self.names = [name_lines(node, style) for node in graph.nodes]
+        self.blocks = [block_of(edge, style) for edge in graph.edges]
         self.ranks = ranks(graph, order_of_states(graph))
         self.rank = {node.name: rank for node, rank in zip(graph.nodes, self.ranks, strict=True)}
         self.loops = {edge.source: index for index, edge in enumerate(graph.edges) if edge.is_loop}
         self.boxes = [
-            self._with_ends(node, *_box_size(node, names, style))
+            self._with_ends(node, *box_size(node, names, style))
             for node, names in zip(graph.nodes, self.names, strict=True)
         ]
 
@@ -163,7 +66,7 @@ class _Picture:
             for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
                 above += here == node.name and self.rank[there] < self.rank[here]
                 below += here == node.name and self.rank[there] > self.rank[here]
-        return _even(max(width, room_for_ends(max(above + node.initial, below)))), height
+        return even(max(width, room_for_ends(max(above + node.initial, below)))), height
 
     def _size_of_box(self, index: int) -> Size:
         width, height = self._swapped(*self.boxes[index])
@@ -255,38 +158,3 @@ class _Picture:
 
 def _around(middle: Point, width: float, height: float) -> Rect:
     return Rect(middle[0] - width / 2, middle[1] - height / 2, width, height)
-
-
-def _even(size: float) -> float:
-    """Sizes are even numbers, so that middles are whole ones and lines stay sharp."""
-    return float(-(-size // 2) * 2)
-
-
-def _name_lines(node: Node, style: Style) -> tuple[str, ...]:
-    if node.is_pill:
-        return lines(node.text, SMALL, broken_from=2 * BREAK, at_most=1)
-    if style.has_counts:
-        return lines(node.text, NAME, broken_from=2 * BREAK, at_most=1, semibold=True)
-    broken_from = BREAK_NEAR if style.near else BREAK
-    return lines(node.text, NAME, broken_from=broken_from, at_most=AT_MOST_LINES, semibold=True)
-
-
-def _box_size(node: Node, names: tuple[str, ...], style: Style) -> tuple[float, float]:
-    if node.is_pill:
-        return _even(text_width(names[0], SMALL) + 20), PILL_HEIGHT
-    width = max(text_width(line, NAME, semibold=True) for line in names)
-    if style.has_counts:
-        wide = max(width + BETWEEN_COUNT + style.count_width, style.second_width)
-        return _even(max(NARROWEST, wide + COUNT_PADDING)), COUNT_HEIGHT
-    return _even(max(NARROWEST, width + PADDING)), BOX_HEIGHT + NAME_LINE * (len(names) - 1)
-
-
-def _block(edge: Edge, style: Style) -> _LabelBlock:
-    parts = []
-    for label in edge.labels:
-        broken_from = BREAK_LABEL_NEAR if style.near else BREAK_LABEL
-        text = lines(label.text, SMALL, broken_from=broken_from, at_most=3)
-        width = max(text_width(line, SMALL) for line in text) + LABEL_PADDING + (CLOCK if label.timed else 0)
-        parts.append((label.transition, text, _even(width), LABEL_HEIGHT + LABEL_LINE * (len(text) - 1)))
-    height = sum(height for *_, height in parts) + (LABEL_PITCH - LABEL_HEIGHT) * (len(parts) - 1)
-    return _LabelBlock(max(width for _, _, width, _ in parts), height, tuple(parts))

@@ -8,8 +8,7 @@ from itertools import pairwise
 
 from lifecycle.drawing.coordinates import Columns
 from lifecycle.drawing.layers import BOX, LABEL, Rows
-
-Point = tuple[float, float]
+from lifecycle.drawing.places import Point
 
 BETWEEN_TRACKS = 10.0
 BEFORE_HEAD, BESIDE_BOX, BESIDE_LABEL, STRAIGHT = 16.0, 10.0, 5.0, 15.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from lifecycle.drawing import words
 from lifecycle.drawing.graph import CREATE, Graph, Step
-from lifecycle.drawing.layouts import NAME, Style
 from lifecycle.drawing.measure import text_width
+from lifecycle.drawing.sizes import NAME, Style
 
 SECOND, TRIANGLE = 11.5, 17.0
 # Room for counts grows in steps, so that a picture keeps its layout while its numbers change.

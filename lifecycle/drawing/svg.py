@@ -11,9 +11,11 @@ from lifecycle.drawing import elements, words
 from lifecycle.drawing import graph as graphs
 from lifecycle.drawing.elements import escaped
 from lifecycle.drawing.graph import Step, graph_of
-from lifecycle.drawing.layouts import Layout, Style, laid_out
+from lifecycle.drawing.layouts import laid_out
 from lifecycle.drawing.outline import description
+from lifecycle.drawing.places import Layout
 from lifecycle.drawing.showing import Count, counts_of, shown_of, style_of
+from lifecycle.drawing.sizes import Style
 from lifecycle.drawing.strokes import number
 
 
