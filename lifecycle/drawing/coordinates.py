@@ -95,7 +95,7 @@ class _Problem:
             yield [
                 items[item].node
                 for item in row
-                if items[item].kind == BOX and not self.graph.nodes[items[item].node].is_pill
+                if items[item].kind == BOX and self.graph.nodes[items[item].node].is_state
             ]
 
     def _breaks(self) -> set[tuple[int, int]]:

@@ -151,6 +151,19 @@ def nodes(graph: Graph, layout: Layout, shown: Shown) -> Iterable[str]:
             yield _state(node, placed, shown)
 
 
+def references(layout: Layout) -> Iterable[str]:
+    """Where a line leads to a state that stands in another part of the picture."""
+    for edge in layout.edges:
+        if edge.reference:
+            x, y = edge.reference.box.middle
+            yield (
+                f'<g class="lc-node is-elsewhere" data-elsewhere="{escaped(edge.target)}">'
+                f"<title>{escaped(words.drawn_elsewhere(' '.join(edge.reference.lines)))}</title>"
+                f'<rect class="lc-box" {_rect(edge.reference.box)} rx="13"/>'
+                f"{_lines(edge.reference.lines, x, y + 4.2, NAME_LINE)}</g>"
+            )
+
+
 def _state(node: Node, placed: PlacedNode, shown: Shown) -> str:
     box = placed.box
     counted = shown.counts is not None

@@ -10,6 +10,8 @@ from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, Com
 from lifecycle.drawing.pills import SOURCES_DRAWN, pills_of, sources_of
 
 CHAIN = 6
+# More states than this are no longer one picture for people: what is near comes first, the whole is drawn in parts.
+LARGE = 30
 
 CREATE = "$create"
 
@@ -25,9 +27,9 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Node:
-    """A box: a state, or the pill from which a transition out of many states starts.
+    """A box: a state, the pill from which a transition out of many states starts, or a reference to a state elsewhere.
 
-    ``covers`` are the states a pill stands for, and ``title`` names them; a state has none of either.
+    ``covers`` are the states a pill stands for, and ``title`` names them; ``refers_to`` is the state a reference means.
     """
 
     name: str
@@ -38,10 +40,15 @@ class Node:
     tone: str = ""
     covers: tuple[str, ...] = ()
     title: str = ""
+    refers_to: str = ""
 
     @property
     def is_pill(self) -> bool:
         return bool(self.covers)
+
+    @property
+    def is_state(self) -> bool:
+        return not self.covers and not self.refers_to
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,10 @@ class Graph:
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+
+    def is_large(self) -> bool:
+        """Too many states for one picture."""
+        return sum(node.is_state for node in self.nodes) > LARGE
 
     def is_chain(self) -> bool:
         """Up to six states in a row: drawn to the right."""

@@ -7,6 +7,8 @@ from functools import lru_cache
 from lifecycle.drawing.coordinates import LEFT_OF_LABEL, Columns, columns, room_for_ends
 from lifecycle.drawing.graph import Graph, Node
 from lifecycle.drawing.layers import LABEL, Item, Rows, Size, order_of_states, ranks, rows_of
+from lifecycle.drawing.pages import on_a_page
+from lifecycle.drawing.parts import parts_of
 from lifecycle.drawing.places import Layout, PlacedEdge, PlacedLabel, PlacedNode, PlacedStart, Point, Rect
 from lifecycle.drawing.routes import Routes, routes, straightened
 from lifecycle.drawing.sizes import LABEL_HEIGHT, LABEL_PITCH, PLAIN, Style, block_of, box_size, even, name_lines
@@ -19,16 +21,20 @@ DOT, STEP = 4.5, 15.0
 @lru_cache(maxsize=512)
 def laid_out(graph: Graph, style: Style = PLAIN) -> Layout:
     """The layout of a graph, kept in the process: a record's picture then costs only the building of a string."""
-    return _Picture(graph, style).layout()
+    if not graph.is_large():
+        return _Picture(graph, style, turned=graph.is_chain() and not style.near).layout()
+    parts = parts_of(graph)
+    layouts = [_Picture(part.graph, style, turned=False).layout() for part in parts]
+    return on_a_page(graph, parts, layouts, near=style.near)
 
 
 class _Picture:
     """One layout being made, in coordinates *across* and *along*; to the right is down with these two swapped."""
 
-    def __init__(self, graph: Graph, style: Style) -> None:
+    def __init__(self, graph: Graph, style: Style, *, turned: bool) -> None:
         self.graph = graph
         self.style = style
-        self.turned = graph.is_chain() and not style.near
+        self.turned = turned
         self.names = [name_lines(node, style) for node in graph.nodes]
         self.blocks = [block_of(edge, style) for edge in graph.edges]
         self.ranks = ranks(graph, order_of_states(graph))

@@ -41,13 +41,17 @@ class PlacedLabel:
 
 @dataclass(frozen=True)
 class PlacedEdge:
-    """A line by its corners, from its source's border to its target's; ``back`` lies opaque behind its labels."""
+    """A line by its corners, from its source's border to its target's; ``back`` lies opaque behind its labels.
+
+    Where the target stands in another part of the picture, the line ends on a ``reference`` to it.
+    """
 
     source: str
     target: str
     corners: tuple[Point, ...]
     back: Rect
     labels: tuple[PlacedLabel, ...]
+    reference: PlacedNode | None = None
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def even(size: float) -> float:
 
 
 def name_lines(node: Node, style: Style) -> tuple[str, ...]:
-    if node.is_pill:
+    if not node.is_state:
         return lines(node.text, SMALL, broken_from=2 * BREAK, at_most=1)
     if style.has_counts:
         return lines(node.text, NAME, broken_from=2 * BREAK, at_most=1, semibold=True)
@@ -57,7 +57,7 @@ def name_lines(node: Node, style: Style) -> tuple[str, ...]:
 
 
 def box_size(node: Node, names: tuple[str, ...], style: Style) -> tuple[float, float]:
-    if node.is_pill:
+    if not node.is_state:
         return even(text_width(names[0], SMALL) + 20), PILL_HEIGHT
     width = max(text_width(line, NAME, semibold=True) for line in names)
     if style.has_counts:

@@ -64,6 +64,7 @@ def svg(
         *elements.edges(graph, layout, shown),
         *(elements.start_of(start, shown) for start in layout.starts),
         *elements.labels(graph, layout, shown),
+        *elements.references(layout),
         *elements.nodes(graph, layout, shown),
         "</svg>",
     ]

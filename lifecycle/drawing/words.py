@@ -28,6 +28,10 @@ def any_of(count: int) -> str:
     return gettext("Any of %(count)s states") % {"count": count}
 
 
+def drawn_elsewhere(state: str) -> str:
+    return gettext("%(state)s is drawn elsewhere in this picture") % {"state": state}
+
+
 def title(name: str) -> str:
     return gettext("%(name)s: states and transitions") % {"name": name[:1].upper() + name[1:]}
 

@@ -152,6 +152,15 @@ TICKET = define(
     name="tickets",
 )
 
+
+def long(count: int) -> Definition:
+    """A process of so many states, one after the other, with ways back and forth between every part of it."""
+    names = [f"s{number}" for number in range(count)]
+    ways = [Way(f"t{number}", names[number], names[number + 1]) for number in range(count - 1)]
+    ways += [Way(f"u{number}", names[number * 7 % count], names[number * 11 % count]) for number in range(1, 25)]
+    return define({name: name.upper() for name in names}, ways, initial="s0", name="long")
+
+
 LABELS = st.one_of(
     st.sampled_from(["Pay", "Refund needs attention", "Zahlung fehlgeschlagen", "支払い待ち", "<b>&\"'", "", "x" * 60]),
     st.text(max_size=30),
@@ -159,9 +168,9 @@ LABELS = st.one_of(
 
 
 @st.composite
-def definitions(draw: st.DrawFn, most_states: int = 8, most_ways: int = 11) -> Definition:
+def definitions(draw: st.DrawFn, least_states: int = 1, most_states: int = 8, most_ways: int = 11) -> Definition:
     """Any lifecycle: reachable or not, with loops, there and back, ANY, several initial states, odd labels."""
-    count = draw(st.integers(1, most_states))
+    count = draw(st.integers(least_states, most_states))
     names = [f"s{number}" for number in range(count)]
     states = {name: draw(LABELS) for name in names}
     final = draw(st.lists(st.sampled_from(names[1:]), unique=True, max_size=3)) if count > 1 else []

@@ -28,6 +28,7 @@ def faults(layout: Layout) -> list[str]:
 def _things(layout: Layout) -> list[tuple[str, Rect]]:
     things = [(f"box {node.name}", node.box) for node in layout.nodes]
     things += [(f"label {edge.source}→{edge.target}", edge.back) for edge in layout.edges]
+    things += [(f"reference to {edge.target}", edge.reference.box) for edge in layout.edges if edge.reference]
     return things + [(f"number of {start.target}", start.step) for start in layout.starts]
 
 
@@ -59,8 +60,12 @@ def _diagonals(layout: Layout) -> Iterator[str]:
 def _loose_ends(layout: Layout) -> Iterator[str]:
     boxes = {node.name: node.box for node in layout.nodes}
     for edge in layout.edges:
-        for state, end in ((edge.source, edge.corners[0]), (edge.target, edge.corners[-1])):
-            if not _on_border(boxes[state], end):
+        target = edge.reference.box if edge.reference else boxes[edge.target]
+        for state, box, end in (
+            (edge.source, boxes[edge.source], edge.corners[0]),
+            (edge.target, target, edge.corners[-1]),
+        ):
+            if not _on_border(box, end):
                 yield f"{edge.source}→{edge.target} does not end on {state}"
     for start in layout.starts:
         if not _on_border(boxes[start.target], start.corners[-1]):
@@ -85,6 +90,8 @@ def _lines_through(layout: Layout) -> Iterator[str]:
                 if _crosses(segment, _grown(node.box, -0.5)):
                     yield f"{edge.source}→{edge.target} runs through box {node.name}"
             for other in layout.edges:
+                if other.reference and _crosses(segment, _grown(other.reference.box, -0.5)):
+                    yield f"{edge.source}→{edge.target} runs through the reference to {other.target}"
                 if other is not edge and _crosses(segment, other.back):
                     yield f"{edge.source}→{edge.target} runs through the labels of {other.source}→{other.target}"
             for start in layout.starts:

@@ -199,11 +199,3 @@ def test_a_lifecycle_of_one_state_and_one_of_states_nothing_leads_to_are_drawn()
     assert faults(drawn(define({"a": "A"}, [], initial="a"))) == []
     lonely = define({"a": "A", "b": "B", "c": "C"}, [Way("loop", "b", "b"), Way("any", ANY, "c")], initial="a")
     assert faults(drawn(lonely)) == []
-
-
-def test_forty_states_are_drawn_without_a_fault() -> None:
-    names = [f"s{number}" for number in range(40)]
-    ways = [Way(f"t{number}", names[number], names[number + 1]) for number in range(39)]
-    ways += [Way(f"u{number}", names[number * 7 % 40], names[number * 11 % 40]) for number in range(1, 25)]
-    picture = drawn(define({name: name.upper() for name in names}, ways, initial="s0"))
-    assert faults(picture) == []
