@@ -8,6 +8,7 @@ from lifecycle.admin.lifecycles.admin import LifecyclesAdmin, LifecyclesPage
 from lifecycle.admin.lists.entries import TransitionLogAdmin
 from lifecycle.admin.lists.held import TriggerHoldAdmin
 from lifecycle.admin.lists.operator_actions import OperatorActionAdmin
+from lifecycle.admin.records import checks  # noqa: F401 importing the check registers it
 from lifecycle.admin.records.mixin import LifecycleAdminMixin
 from lifecycle.admin.runs.admin import EffectRunAdmin
 from lifecycle.models import EffectRun, OperatorAction, TransitionLog, TriggerHold

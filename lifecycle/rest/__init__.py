@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifecycle.rest.errors import exception_handler
 from lifecycle.rest.fields import AvailableField
-from lifecycle.rest.viewsets import LifecycleViewSetMixin
+from lifecycle.rest.viewsets.mixin import LifecycleViewSetMixin
 
 if TYPE_CHECKING:
     from lifecycle.rest.filters import LifecycleFilterSet

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from lifecycle import SYSTEM
-from lifecycle.admin.records.inlines import inlines_begin_through_the_runtime
+from lifecycle.admin.records.checks import inlines_begin_through_the_runtime
 from lifecycle.runtime import create
 from tests.cases.inline_site import BookInline, ShelfAdmin
 from tests.cases.models.inlines import Book, Shelf

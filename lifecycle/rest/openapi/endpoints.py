@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRequest, OpenApiResponse
 from inflection import camelize
 from rest_framework.permissions import AllowAny
 
 from lifecycle.definition.compiled import CompiledTransition, Definition
-from lifecycle.models import OperatorAction, TransitionLog
-from lifecycle.rest.openapi import statuses
-from lifecycle.rest.openapi.components import OBJECT, Components, array, page, record
+from lifecycle.rest.openapi import bodies, statuses
+from lifecycle.rest.openapi.components import OBJECT, array, page, record
+from lifecycle.rest.openapi.described import Described
 from lifecycle.rest.openapi.dialect import Schema, for_openapi, nullable, one_of, sample
 from lifecycle.rest.schemas import input_schema
-
-if TYPE_CHECKING:
-    from drf_spectacular.openapi import AutoSchema as _Base
-else:
-    _Base = object
 
 # Each endpoint's name in operation ids, and how many words of its address are its own.
 _ENDPOINTS = {
@@ -35,28 +30,6 @@ _ENDPOINTS = {
 }
 _PAGED = ("lifecycle_history", "lifecycle_runs")
 _OPERATING = ("retry_run", "continue_run", "cancel_run")
-
-
-class Described(_Base):
-    """What the descriptions of all our endpoints share."""
-
-    view: Any  # DRF types it as a bare APIView
-
-    @property
-    def components(self) -> Components:
-        """The named schemas of this description."""
-        return Components(self.registry)
-
-    def throttled(self) -> bool:
-        """Whether an endpoint may answer 429."""
-        return bool(self.view.get_throttles())
-
-    def paging(self) -> list[OpenApiParameter]:
-        """The query parameters of a list by cursor."""
-        return [
-            OpenApiParameter("cursor", str, description="From `next` or `previous` of another page."),
-            OpenApiParameter("page_size", {"type": "integer", "minimum": 1}, description="At most 200."),
-        ]
 
 
 class EndpointSchema(Described):
@@ -92,7 +65,7 @@ class EndpointSchema(Described):
         if action == "fire":
             return self._fire()
         if action in _OPERATING:
-            return dict.fromkeys(self.map_parsers(), self._operation(force=action != "continue_run"))
+            return dict.fromkeys(self.map_parsers(), bodies.operator_action(force=action != "continue_run"))
         return None
 
     def get_response_serializers(self) -> Any:
@@ -220,9 +193,7 @@ class EndpointSchema(Described):
         )
 
     def _record(self) -> Schema:
-        from lifecycle.rest.viewsets import LifecycleViewSetMixin
-
-        if type(self.view).get_record_data is not LifecycleViewSetMixin.get_record_data:
+        if not self.view._shows_its_serializer():
             return OBJECT  # the project shows something of its own
         with self.view._as_action("retrieve"):
             serializer: Any = self._get_serializer()  # type: ignore[no-untyped-call]
@@ -236,7 +207,7 @@ class EndpointSchema(Described):
         if serializer is None or "request_id" in getattr(serializer, "fields", {}):
             return serializer
         component = self.resolve_serializer(serializer, "request")
-        key = {"type": "object", "properties": {"request_id": nullable(_request_id())}}
+        key = {"type": "object", "properties": {"request_id": nullable(bodies.request_id())}}
         # A serializer without a field to write has no component.
         schema: Schema = {"allOf": [component.ref, key]} if component.name else key
         return dict.fromkeys(self.map_parsers(), schema)
@@ -257,7 +228,7 @@ class EndpointSchema(Described):
                 },
             },
         )
-        form = _fire_body(list(refs), {"type": "string", "description": "A JSON object as text."}, required=())
+        form = bodies.fire(list(refs), {"type": "string", "description": "A JSON object as text."}, required=())
         examples = [self._example(one) for one in manual]
         return {
             parser: form if "form" in parser else OpenApiRequest(union, examples=examples)
@@ -267,7 +238,7 @@ class EndpointSchema(Described):
     def _fire_one(self, transition: CompiledTransition) -> Schema:
         given = for_openapi(input_schema(self._definition, transition))
         required = ("input",) if given.get("required") else ()
-        body = _fire_body([transition.name], given, required=required)
+        body = bodies.fire([transition.name], given, required=required)
         if transition.description or transition.label:
             body["description"] = str(transition.description or transition.label)
         return self.components.put(f"{self._name}Fire{camelize(transition.name)}", body)
@@ -279,31 +250,6 @@ class EndpointSchema(Described):
             value["input"] = sample(given)
         return OpenApiExample(str(transition.label), value, request_only=True)
 
-    def _operation(self, *, force: bool) -> Schema:
-        longest = OperatorAction._meta.get_field("reason").max_length
-        properties: dict[str, Schema] = {
-            "reason": nullable({"type": "string", "maxLength": longest, "description": "Kept in the audit row."})
-        }
-        if force:
-            properties["force"] = nullable({"type": "boolean", "description": "Even though a worker may be at it."})
-        return {"type": "object", "properties": properties, "additionalProperties": False}
-
-
-def _fire_body(transitions: list[str], given: Schema, *, required: tuple[str, ...]) -> Schema:
-    return {
-        "type": "object",
-        "properties": {
-            "transition": one_of(transitions),
-            "input": given,
-            "request_id": nullable(_request_id()),
-            "expect_version": nullable(
-                {"type": "integer", "minimum": 0, "description": "Refused with 409 when the record has moved on."}
-            ),
-        },
-        "required": ["transition", *required],
-        "additionalProperties": False,
-    }
-
 
 def _tag(*codes: int) -> OpenApiParameter:
     return OpenApiParameter(
@@ -313,13 +259,3 @@ def _tag(*codes: int) -> OpenApiParameter:
         response=list(codes),
         description="Changes with whatever the view shows.",
     )
-
-
-def _request_id() -> Schema:
-    return {
-        "type": "string",
-        "minLength": 1,
-        "maxLength": TransitionLog._meta.get_field("request_id").max_length,
-        "pattern": r"^[^$\s][^\x00-\x1f]*$",
-        "description": "The caller's own key: a repeat under the same key is answered as the first, and done once.",
-    }

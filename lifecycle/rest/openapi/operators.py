@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from lifecycle.models import FollowUp, RunStatus
 from lifecycle.rest.openapi import statuses
 from lifecycle.rest.openapi.components import MOMENT, TEXT, array, page
-from lifecycle.rest.openapi.endpoints import Described
+from lifecycle.rest.openapi.described import Described
 
 
 class OperatorSchema(Described):
