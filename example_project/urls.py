@@ -6,20 +6,12 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
-from rest_framework.routers import SimpleRouter
-
-from orders.api import OrderViewSet
-from orders.webhook.receiver import receive
-
-router = SimpleRouter()
-router.register("orders", OrderViewSet)
 
 urlpatterns = [
+    path("", include("orders.urls")),
     path("", include("orders.web.urls")),
-    path("api/", include(router.urls)),
     path("api/lifecycle/", include("lifecycle.rest.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("webhooks/sandbox/", receive, name="webhook"),
     path("sandbox/", include("orders.sandbox.urls")),
     path("accounts/login/", auth.LoginView.as_view(), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),

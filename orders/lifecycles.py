@@ -1,46 +1,32 @@
-"""The processes of the shop: an order from draft to fulfilled or refunded, and a stray payment back to its owner."""
+"""Lifecycles: an order from draft to fulfilled or refunded, and a stray payment on its way back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from lifecycle import Fail, Lifecycle, Refuse, Retry, Timeout, Transition, effect, guard
+from lifecycle import (
+    EffectContext,
+    Lifecycle,
+    Refuse,
+    Retry,
+    Timeout,
+    Transition,
+    TransitionContext,
+    effect,
+    guard,
+)
 from orders.forms import ShipForm
-from orders.models import Order, StrayPayment
-from orders.money import money
-from orders.payments import ProviderRefused, ProviderUnavailable
+from orders.models import Order, StrayPayment, money
+from orders.payments import Payments
+from orders.services import provider_errors
 
 S = Order.Status
 
 THREE_TRIES = Retry(attempts=3, backoff=timedelta(seconds=2), factor=2, maximum=timedelta(seconds=10))
 FIVE_TRIES = Retry(attempts=5, backoff=timedelta(seconds=2), factor=2, maximum=timedelta(seconds=30))
-
-
-def reference(order: Order) -> str:
-    """The order's name at the payment provider."""
-    return f"order-{order.pk}"
-
-
-def what_went_wrong(ctx: Any) -> dict[str, Any]:
-    """Keeps why a call failed or a payment was declined where people see it."""
-    return {"last_error": str(ctx.input.get("reason") or ctx.input.get("error") or "")[:500]}
-
-
-@contextmanager
-def provider_errors() -> Iterator[None]:
-    """The provider's trouble in words people read: its no is final, everything else is tried again."""
-    try:
-        yield
-    except ProviderRefused as refused:
-        raise Fail(refused.code, refused.message) from refused
-    except ProviderUnavailable as trouble:
-        raise Fail("provider_unavailable", str(trouble), retry=True) from trouble
 
 
 class OrderLifecycle(Lifecycle[Order]):
@@ -133,7 +119,7 @@ class OrderLifecycle(Lifecycle[Order]):
     # What transitions write ---------------------------------------------------------------------
 
     @checkout.set
-    def begin_payment_round(self, ctx: Any) -> dict[str, Any]:
+    def begin_payment_round(self, ctx: TransitionContext[Order]) -> dict[str, int | str]:
         return {
             "payment_attempt": ctx.record.payment_attempt + 1,
             "payment_session_id": "",
@@ -142,41 +128,32 @@ class OrderLifecycle(Lifecycle[Order]):
         }
 
     @checkout_failed.set
-    def note_failed_checkout(self, ctx: Any) -> dict[str, Any]:
-        return what_went_wrong(ctx)
-
     @payment_declined.set
-    def note_decline(self, ctx: Any) -> dict[str, Any]:
-        return what_went_wrong(ctx)
-
     @refund_failed.set
-    def note_failed_refund(self, ctx: Any) -> dict[str, Any]:
-        return what_went_wrong(ctx)
+    def keep_error(self, ctx: TransitionContext[Order]) -> dict[str, str]:
+        return {"last_error": error_text(ctx)}
 
     @payment_succeeded.set
-    def forget_payment_error(self, ctx: Any) -> dict[str, Any]:
-        return {"last_error": ""}
-
     @refunded.set
-    def forget_refund_error(self, ctx: Any) -> dict[str, Any]:
+    def clear_error(self, ctx: TransitionContext[Order]) -> dict[str, str]:
         return {"last_error": ""}
 
     @cancel.set
-    def cancelled_by_customer(self, ctx: Any) -> dict[str, Any]:
+    def cancelled_by_customer(self, ctx: TransitionContext[Order]) -> dict[str, str]:
         return {"cancel_reason": Order.CancelReason.CUSTOMER}
 
     @expire.set
-    def cancelled_by_time(self, ctx: Any) -> dict[str, Any]:
+    def cancelled_by_time(self, ctx: TransitionContext[Order]) -> dict[str, str]:
         return {"cancel_reason": Order.CancelReason.TIMEOUT}
 
     @refund_order.set
-    def cancelled_by_refund(self, ctx: Any) -> dict[str, Any]:
+    def cancelled_by_refund(self, ctx: TransitionContext[Order]) -> dict[str, str]:
         return {"cancel_reason": Order.CancelReason.REFUND_REQUESTED}
 
     # What is asked before money counts ----------------------------------------------------------
 
     @guard(on=[payment_succeeded, paid_after_cancel])
-    def is_what_was_asked_for(self, ctx: Any) -> Any:
+    def is_what_was_asked_for(self, ctx: TransitionContext[Order]) -> bool | Refuse:
         order, paid = ctx.record, ctx.input
         cents, currency = paid.get("amount_cents", order.amount_cents), paid.get("currency", order.currency)
         if (cents, currency) == (order.amount_cents, order.currency):
@@ -188,14 +165,17 @@ class OrderLifecycle(Lifecycle[Order]):
         )
 
     @guard(on=[payment_declined])
-    def is_about_this_round(self, ctx: Any) -> Any:
+    def is_about_this_round(self, ctx: TransitionContext[Order]) -> bool | Refuse:
         # A decline of the first session that arrives while the second is open says nothing about the second.
         said = ctx.input.get("payment_attempt", ctx.record.payment_attempt)
         if said == ctx.record.payment_attempt:
             return True
         return Refuse("earlier_round", _("This is about an earlier payment round."), round=said)
 
-    # Pending effects -------------------------------------------------------------------------------
+    # Effects: what the payment provider is asked to do, after the commit ------------------------
+    #
+    # Each idempotency key names what is wanted once. It is the same in every attempt, and in a new run for the same
+    # thing ("Retry refund"), so the provider opens one session a round and pays back once, however often it is asked.
 
     @effect(
         name="orders.create_checkout",
@@ -205,13 +185,14 @@ class OrderLifecycle(Lifecycle[Order]):
         retry=THREE_TRIES,
         timeout=timedelta(seconds=10),
     )
-    def create_checkout(self, ctx: Any) -> dict[str, Any]:
-        """Opens one session per order and payment round, however often it is asked."""
+    def create_checkout(self, ctx: EffectContext[Order]) -> dict[str, str]:
+        """Opens the checkout session of this payment round."""
+        payments: Payments = self.services.payments
         order = ctx.record
         with provider_errors():
-            session = self.services.payments.open_session(
+            session = payments.open_session(
                 idempotency_key=f"order-checkout:{order.pk}:{order.payment_attempt}",
-                reference=reference(order),
+                reference=order.reference,
                 amount_cents=order.amount_cents,
                 currency=order.currency,
                 metadata={"payment_attempt": order.payment_attempt},
@@ -220,13 +201,14 @@ class OrderLifecycle(Lifecycle[Order]):
         return {"payment_session_id": session.id, "checkout_url": session.url}
 
     @effect(name="orders.close_checkout", on=[cancel, expire], retry=FIVE_TRIES, timeout=timedelta(seconds=10))
-    def close_checkout(self, ctx: Any) -> dict[str, Any]:
+    def close_checkout(self, ctx: EffectContext[Order]) -> dict[str, str | None]:
         """Closes the open session; one that was paid meanwhile stays paid, and its event will say so."""
+        payments: Payments = self.services.payments
         order = ctx.record
         if not order.payment_session_id:
             return {"session": None}
         with provider_errors():
-            session = self.services.payments.expire_session(
+            session = payments.expire_session(
                 order.payment_session_id, idempotency_key=f"order-close:{order.pk}:{order.payment_session_id}"
             )
         return {"session": session.id, "status": session.status}
@@ -239,15 +221,17 @@ class OrderLifecycle(Lifecycle[Order]):
         retry=THREE_TRIES,
         timeout=timedelta(seconds=10),
     )
-    def refund(self, ctx: Any) -> dict[str, Any]:
-        """Gives the order's payment back, once."""
+    def refund(self, ctx: EffectContext[Order]) -> dict[str, str]:
+        """Gives the order's payment back."""
+        payments: Payments = self.services.payments
         order = ctx.record
-        return refund_payment(
-            self.services,
-            key=f"order-refund:{order.pk}:{order.payment_ref}",
-            payment_ref=order.payment_ref,
-            simulate_failures=order.fail_refunds,
-        )
+        with provider_errors():
+            refund_ref = payments.refund(
+                idempotency_key=f"order-refund:{order.pk}:{order.payment_ref}",
+                payment_ref=order.payment_ref,
+                simulate_failures=order.fail_refunds,
+            )
+        return {"refund_ref": refund_ref}
 
 
 P = StrayPayment.Status
@@ -276,13 +260,13 @@ class StrayPaymentLifecycle(Lifecycle[StrayPayment]):
         meta={"primary": True},
     )
 
-    @refunded.set
-    def forget_error(self, ctx: Any) -> dict[str, Any]:
-        return {"last_error": ""}
-
     @refund_failed.set
-    def note_error(self, ctx: Any) -> dict[str, Any]:
-        return what_went_wrong(ctx)
+    def keep_error(self, ctx: TransitionContext[StrayPayment]) -> dict[str, str]:
+        return {"last_error": error_text(ctx)}
+
+    @refunded.set
+    def clear_error(self, ctx: TransitionContext[StrayPayment]) -> dict[str, str]:
+        return {"last_error": ""}
 
     @effect(
         name="orders.refund_stray",
@@ -292,18 +276,17 @@ class StrayPaymentLifecycle(Lifecycle[StrayPayment]):
         retry=THREE_TRIES,
         timeout=timedelta(seconds=10),
     )
-    def refund(self, ctx: Any) -> dict[str, Any]:
-        """Gives the stray payment back, once."""
+    def refund(self, ctx: EffectContext[StrayPayment]) -> dict[str, str]:
+        """Gives the stray payment back."""
+        payments: Payments = self.services.payments
         stray = ctx.record
-        return refund_payment(
-            self.services, key=f"stray-refund:{stray.order_id}:{stray.payment_ref}", payment_ref=stray.payment_ref
-        )
+        with provider_errors():
+            refund_ref = payments.refund(
+                idempotency_key=f"stray-refund:{stray.order_id}:{stray.payment_ref}", payment_ref=stray.payment_ref
+            )
+        return {"refund_ref": refund_ref}
 
 
-def refund_payment(services: Any, *, key: str, payment_ref: str, simulate_failures: int = 0) -> dict[str, Any]:
-    """Asks the provider for one refund."""
-    with provider_errors():
-        refund_ref = services.payments.refund(
-            idempotency_key=key, payment_ref=payment_ref, simulate_failures=simulate_failures
-        )
-    return {"refund_ref": refund_ref}
+def error_text(ctx: TransitionContext) -> str:
+    """Why a call failed (`error`, from an effect) or a payment was declined (`reason`, from the provider)."""
+    return str(ctx.input.get("reason") or ctx.input.get("error") or "")[:500]

@@ -15,6 +15,16 @@ from lifecycle.models import LifecycleModel, StateField
 MOST_CENTS = 2**31 - 1
 
 
+CURRENCY_SIGNS = {"EUR": "€", "USD": "$", "GBP": "£"}
+
+
+def money(cents: int, currency: str) -> str:
+    """``4800, "EUR"`` → ``€48.00``; a currency without a known sign is written after the number."""
+    number = f"{cents // 100:,}.{cents % 100:02d}"
+    sign = CURRENCY_SIGNS.get(currency)
+    return f"{sign}{number}" if sign else f"{number} {currency}"
+
+
 def not_blank(value: str) -> None:
     """Refuses text that shows nothing."""
     if not value.strip():
@@ -87,6 +97,11 @@ class Order(LifecycleModel):
 
     def get_absolute_url(self) -> str:
         return reverse("orders:detail", kwargs={"pk": self.pk})
+
+    @property
+    def reference(self) -> str:
+        """The order's name at the payment provider; its events name the order so."""
+        return f"order-{self.pk}"
 
 
 class StrayPayment(LifecycleModel):

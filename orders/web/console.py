@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 
-from orders.lifecycles import reference
 from orders.models import Order
 from orders.payments import HttpPayments, ProviderRefused, ProviderUnavailable
 
@@ -36,10 +35,9 @@ def _provider() -> HttpPayments:
 
 def card(order: Order) -> Card:
     """Asks the provider; when it does not answer, the card says so and the page still comes."""
-    name = reference(order)
     try:
-        sessions = _provider().call("GET", "sessions", query={"reference": name})["sessions"]
-        told = _provider().call("GET", "events", query={"reference": name})
+        sessions = _provider().call("GET", "sessions", query={"reference": order.reference})["sessions"]
+        told = _provider().call("GET", "events", query={"reference": order.reference})
     except (ProviderRefused, ProviderUnavailable) as error:
         return Card(trouble=str(error))
     return Card(sessions=sessions, events=told["events"], holding=told["holding"])
@@ -60,7 +58,7 @@ def decline(session_id: str) -> None:
 
 def hold(order: Order, on: bool) -> None:
     """Keeps the provider's events about this order back."""
-    _provider().call("PUT", f"references/{reference(order)}/hold", body={"hold": on})
+    _provider().call("PUT", f"references/{order.reference}/hold", body={"hold": on})
 
 
 def deliver(event_id: str) -> None:

@@ -1,1 +1,1 @@
-"""The webhook: how the payment provider tells us what happened."""
+"""The webhook: received by `receiver`, checked by `signatures`, read by `events`, acted on by `outcomes`."""

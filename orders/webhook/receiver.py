@@ -1,4 +1,4 @@
-"""Webhook: where the payment provider delivers its events."""
+"""Receiver: the view that the payment provider delivers its events to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from lifecycle.exceptions import Conflict
-from orders.webhook import events, signatures
+from orders.webhook import events, outcomes, signatures
 
 log = logging.getLogger("orders.webhook")
 
@@ -35,7 +35,7 @@ def receive(request: HttpRequest) -> JsonResponse:
     except signatures.InvalidSignature as error:
         return _refused(401, "invalid_signature", str(error))
     try:
-        outcome = events.apply(events.read(event_id, body))
+        outcome = outcomes.apply(events.read(event_id, body))
     except events.MalformedEvent as error:
         return _refused(400, "invalid_event", str(error))
     except (Conflict, DatabaseError) as error:

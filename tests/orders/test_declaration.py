@@ -11,6 +11,7 @@ import pytest
 from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 
 ORDERS = Path(__file__).parents[2] / "orders"
+SHOP = [path for path in sorted(ORDERS.rglob("*.py")) if not {"sandbox", "migrations"} & {*path.parts}]
 
 # name: manual, sources, target, accepted fields
 TABLE = {
@@ -73,9 +74,26 @@ def test_an_unpaid_order_expires_after_the_payment_window() -> None:
     assert timeout.after(OrderLifecycle.Parameters()) == timedelta(minutes=3)
 
 
-@pytest.mark.parametrize("path", sorted(ORDERS.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SHOP, ids=lambda path: path.relative_to(ORDERS).as_posix())
 def test_the_shop_knows_the_provider_by_http_only(path: Path) -> None:
     assert not [name for name in _imported(path) if name.startswith("orders.sandbox")]
+
+
+def test_what_is_taken_home_is_seen_at_a_glance() -> None:
+    names = sorted(path.name for path in ORDERS.glob("*.py"))
+    assert len(names) <= 12, f"{names}: pages and their helpers live in orders/web/"
+
+
+@pytest.mark.parametrize("path", SHOP, ids=lambda path: path.relative_to(ORDERS).as_posix())
+def test_a_function_that_is_given_a_context_says_which(path: Path) -> None:
+    vague = [
+        f"{function.name}, line {function.lineno}"
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef)
+        for argument in function.args.args
+        if argument.arg == "ctx" and "Context" not in ast.unparse(argument.annotation or ast.Constant(None))
+    ]
+    assert vague == []
 
 
 @pytest.mark.parametrize("path", sorted((ORDERS / "sandbox").glob("*.py")), ids=lambda path: path.name)

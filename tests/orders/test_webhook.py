@@ -14,7 +14,7 @@ from lifecycle.exceptions import Conflict
 from lifecycle.testing import Kit
 from orders.factories import OrderFactory
 from orders.models import StrayPayment
-from orders.webhook import events, receiver
+from orders.webhook import events, outcomes, receiver
 from tests.orders.provider import FakePayments, event, post, send
 
 pytestmark = pytest.mark.django_db
@@ -210,7 +210,7 @@ def test_trouble_that_passes_is_answered_so_that_it_is_delivered_again(
     def fail(event: Any) -> Any:
         raise trouble
 
-    monkeypatch.setattr(events, "apply", fail)
+    monkeypatch.setattr(outcomes, "apply", fail)
     answer = send(event(OrderFactory(), "payment.declined"))
     assert (answer.status_code, answer.json()["code"]) == (503, "try_again")
 
@@ -225,6 +225,6 @@ def test_a_stray_payment_that_cannot_be_written_is_delivered_again(monkeypatch: 
     def fail(*args: Any, **options: Any) -> Any:
         raise OperationalError("the connection is gone")
 
-    monkeypatch.setattr(events, "create", fail)
+    monkeypatch.setattr(outcomes, "create", fail)
     assert send(event(order, "payment.succeeded")).status_code == 503
     assert not StrayPayment.objects.exists()

@@ -13,9 +13,7 @@ from django.utils.translation import gettext as _
 
 from lifecycle.models import EffectRun, TransitionLog
 from orders.lifecycles import OrderLifecycle
-from orders.models import Order
-from orders.money import SYMBOLS
-from orders.money import money as written
+from orders.models import CURRENCY_SIGNS, Order, money
 from orders.web.clock_times import clock_time
 from orders.web.durations import countdown, spoken
 from orders.web.next_steps import NextStep, short
@@ -170,9 +168,9 @@ def price(order: Any) -> str:
         (order["amount_cents"], order["currency"]) if isinstance(order, dict) else (order.amount_cents, order.currency)
     )
     if not (get_language() or "").startswith("de"):
-        return written(cents, currency)
+        return money(cents, currency)
     number = f"{cents // 100:,}".replace(",", ".")
-    return f"{number},{cents % 100:02d} {SYMBOLS.get(currency, currency)}"
+    return f"{number},{cents % 100:02d} {CURRENCY_SIGNS.get(currency, currency)}"
 
 
 @register.filter
