@@ -22,6 +22,7 @@ from lifecycle.testing import travel
 from tests.cases.lifecycles import small_things as lifecycles
 from tests.cases.models.folders import Folder
 from tests.cases.models.small_things import Leaflet
+from tests.support import lifecycles as support
 from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db
@@ -141,7 +142,7 @@ def test_touching_ends_no_stay_nor_does_a_number_that_an_import_raised(
                 Parcel.objects.update(lifecycle_version=9)
         return {"label": "L"}
 
-    monkeypatch.setitem(lifecycles.behaviours, "print_label", meanwhile)
+    monkeypatch.setitem(support.behaviours, "print_label", meanwhile)
     drain()
 
     run = EffectRun.objects.get()
