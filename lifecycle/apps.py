@@ -38,7 +38,7 @@ class LifecycleConfig(AppConfig):
         """Hangs the accessor on every model as its lifecycle is found, logs, keeps the database guard in repair."""
         from lifecycle import accessor, checks, logs, registry  # noqa: F401 importing the checks registers them
         from lifecycle.database_guard import installation
-        from lifecycle.runtime import saving
+        from lifecycle.runtime.verbs import saving
 
         if accessor.attach not in registry.listeners:
             registry.listeners.append(accessor.attach)

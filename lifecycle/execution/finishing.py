@@ -17,7 +17,7 @@ from lifecycle.exceptions import LeaseLost, RecordNotFound
 from lifecycle.execution import connecting, follow_ups, points
 from lifecycle.execution.failures import Verdict
 from lifecycle.models import EffectRun, FollowUp, Outcome, RunStatus
-from lifecycle.runtime import retrying
+from lifecycle.runtime.writing import retrying
 from lifecycle.store import claims, effect_runs, outcomes, records, timing, waiting
 from lifecycle.store.claims import ClaimedRun, Wanted
 from lifecycle.store.transactions import Commit

@@ -15,7 +15,8 @@ from lifecycle.definition.compiled import CompiledEffect, Definition
 from lifecycle.exceptions import Conflict, LifecycleError, RecordNotFound, WrongState
 from lifecycle.execution import isolation
 from lifecycle.models import EffectRun, FollowUp, Outcome
-from lifecycle.runtime import announcements, firing, retrying
+from lifecycle.runtime.verbs import firing
+from lifecycle.runtime.writing import announcements, retrying
 from lifecycle.store import outcomes, records, timing, waiting
 
 log = logging.getLogger("lifecycle.execution")

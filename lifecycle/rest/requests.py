@@ -17,7 +17,7 @@ from lifecycle.exceptions import InvalidInput
 from lifecycle.models import OperatorAction
 from lifecycle.refusals import InputProblem
 from lifecycle.rest.bodies import Body, length, read_data
-from lifecycle.runtime.inputs import CHOKED
+from lifecycle.runtime.deciding.inputs import CHOKED
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ from lifecycle import conf
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, Definition
 from lifecycle.exceptions import Conflict, RecordNotFound
 from lifecycle.execution import isolation
-from lifecycle.runtime import batch
 from lifecycle.runtime.results import BatchRefusal, Fired
+from lifecycle.runtime.verbs import batch
 from lifecycle.store import holds, records, timing
 from lifecycle.store.holds import Held
 from lifecycle.sweeps.passes import Pass

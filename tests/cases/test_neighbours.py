@@ -20,7 +20,8 @@ from lifecycle import SYSTEM, clock
 from lifecycle.admin.records.mixin import LifecycleAdminMixin
 from lifecycle.exceptions import InvalidInput, NestedTooDeep
 from lifecycle.rest import LifecycleViewSetMixin
-from lifecycle.runtime import create, fire, frames
+from lifecycle.runtime import create, fire
+from lifecycle.runtime.writing import frames
 from lifecycle.store import timing
 from tests.cases.lifecycles.neighbours import renewing
 from tests.cases.models.folders import Folder

@@ -12,7 +12,8 @@ from django.db import connection
 from lifecycle import SYSTEM
 from lifecycle.exceptions import Conflict, RequestReused
 from lifecycle.models import TransitionLog
-from lifecycle.runtime import Fired, create, fire, fire_many, requests
+from lifecycle.runtime import Fired, create, fire, fire_many
+from lifecycle.runtime.deciding import requests
 from orders.models import Order
 from tests.cases.models.folders import Folder
 from tests.cases.models.requests import Serial, Sheet

@@ -16,7 +16,8 @@ from lifecycle import ANY, ANY_EXCEPT, SYSTEM, afire_many, bypass, register_guar
 from lifecycle.exceptions import Conflict, UnsavedEdits
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectRun
-from lifecycle.runtime import added_guards, create, fire, fire_many, touch
+from lifecycle.runtime import create, fire, fire_many, touch
+from lifecycle.runtime.deciding import added_guards
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
 from tests.cases.lifecycles import small_things as lifecycles

@@ -42,4 +42,4 @@ def test_everything_the_package_exports_is_there() -> None:
         "from lifecycle import *\n"
         "print(sorted(set(lifecycle.__all__) - set(globals())), create.__module__)"
     )
-    assert (ran.returncode, ran.stdout.strip()) == (0, "[] lifecycle.runtime.creation"), ran.stderr
+    assert (ran.returncode, ran.stdout.strip()) == (0, "[] lifecycle.runtime.verbs.creation"), ran.stderr

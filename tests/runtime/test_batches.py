@@ -11,7 +11,7 @@ from lifecycle import SYSTEM, registry
 from lifecycle.exceptions import GuardRefused, InvalidRequestId, RecordNotFound, UnknownTransition, WrongState
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create, fire_many, register_guard
-from lifecycle.runtime.batch import fire_due
+from lifecycle.runtime.verbs.batch import fire_due
 from lifecycle.testing import assert_statements
 from tests.support.models import Parcel, Ticket
 

@@ -8,7 +8,7 @@ from lifecycle import SYSTEM, Actor
 from lifecycle.exceptions import InvalidInput, NotAnInitialState, RequestReused
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.runtime import create
-from lifecycle.runtime.creation import begin
+from lifecycle.runtime.verbs.creation import begin
 from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from lifecycle import SYSTEM, Actor
 from lifecycle.exceptions import Conflict, RequestReused, WrongState
 from lifecycle.models import TransitionLog
 from lifecycle.runtime import create
-from lifecycle.runtime.creation import begin
+from lifecycle.runtime.verbs.creation import begin
 from lifecycle.testing import race
 from tests.support.models import Ticket
 

@@ -17,7 +17,7 @@ from lifecycle.management import arguments
 from lifecycle.management.progress import Progress
 from lifecycle.models import stuck
 from lifecycle.runtime import can, fire_many
-from lifecycle.runtime.batch import BATCH_SIZE
+from lifecycle.runtime.verbs.batch import BATCH_SIZE
 from lifecycle.store import aliases
 
 # So many refused records are listed; a person needs the pattern, not a million lines.

@@ -12,7 +12,8 @@ from lifecycle import registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.rest.pages import NewestFirst
 from lifecycle.rest.permissions import MayOperate
-from lifecycle.runtime import acting, creation
+from lifecycle.runtime import acting
+from lifecycle.runtime.verbs import creation
 
 if TYPE_CHECKING:
     # Behind the mixin stands the viewset of the project; all the mixin asks of it is this.

@@ -20,19 +20,10 @@ from lifecycle.exceptions import (
     Refused,
 )
 from lifecycle.models import TransitionLog
-from lifecycle.runtime import (
-    announcements,
-    evaluator,
-    expectations,
-    frames,
-    inputs,
-    orders,
-    requests,
-    retrying,
-    writing,
-)
-from lifecycle.runtime.orders import FiringOrder
+from lifecycle.runtime.deciding import evaluator, expectations, inputs, orders, requests
+from lifecycle.runtime.deciding.orders import FiringOrder
 from lifecycle.runtime.results import Fired
+from lifecycle.runtime.writing import announcements, frames, retrying, rows
 from lifecycle.store import effect_runs, history, lives, parameters, records, transactions
 from lifecycle.store.record_keys import RecordKey
 
@@ -166,8 +157,8 @@ def fire_in_transaction(order: FiringOrder, key: RecordKey, edits: expectations.
     if is_already_there(order, ctx):
         return Fired(record=record, entry=history.latest(key), replayed=True)
     ctx, accepted = decide(order, ctx)
-    ctx = replace(ctx, target=writing.route(order.definition, order.transition, ctx))
-    changes = writing.changes(order.definition, order.transition, ctx, accepted)
+    ctx = replace(ctx, target=rows.route(order.definition, order.transition, ctx))
+    changes = rows.changes(order.definition, order.transition, ctx, accepted)
     hooks = hooks_of(order, ctx)
     previous = records.values(record) if hooks else None
     records.move(order.definition, record, changes, str(ctx.target), now, using)
@@ -207,7 +198,7 @@ def enqueue(
     entering: bool,
 ) -> list[Any]:
     """Writes what an entry enqueues in one statement and sees to it that workers are woken after the commit."""
-    runs = writing.runs_to_enqueue(definition, entry, ctx, transition_effects=effects, entering=entering)
+    runs = rows.runs_to_enqueue(definition, entry, ctx, transition_effects=effects, entering=entering)
     enqueued = effect_runs.enqueue(runs, using)
     after_commit.wake(using, {run.queue for run in enqueued if run.available_at <= entry.at})
     return enqueued
@@ -303,7 +294,7 @@ def decide(order: FiringOrder, ctx: TransitionContext[Any]) -> tuple[TransitionC
 
 def entry_of(order: FiringOrder, ctx: TransitionContext[Any], version: int) -> TransitionLog:
     """The entry of this firing, not yet written."""
-    return writing.entry(
+    return rows.entry(
         order.definition,
         ctx,
         target=ctx.target or "",

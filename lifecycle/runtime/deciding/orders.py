@@ -13,7 +13,7 @@ from lifecycle.conf import options
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.exceptions import InvalidInput, InvalidPayload, PermissionRefused, UnknownTransition
 from lifecycle.refusals import InputProblem, Refusal
-from lifecycle.runtime import requests, sentences
+from lifecycle.runtime.deciding import requests, sentences
 from lifecycle.suggest import did_you_mean
 
 MAX_REASON = 500

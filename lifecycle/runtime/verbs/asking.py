@@ -14,7 +14,7 @@ from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.definition.transitions import Transition
 from lifecycle.refusals import Verdict
-from lifecycle.runtime import evaluator, inputs, orders
+from lifecycle.runtime.deciding import evaluator, inputs, orders
 from lifecycle.runtime.results import Availability
 from lifecycle.store import parameters as stored_parameters
 from lifecycle.store import records, timing

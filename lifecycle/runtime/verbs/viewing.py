@@ -9,8 +9,8 @@ from django.db import router
 from lifecycle import registry
 from lifecycle.definition.contexts import Record
 from lifecycle.models import EffectRun, TransitionLog
-from lifecycle.runtime.asking import available
 from lifecycle.runtime.results import RecordView
+from lifecycle.runtime.verbs.asking import available
 from lifecycle.store import records
 
 

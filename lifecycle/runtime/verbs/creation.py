@@ -18,8 +18,10 @@ from lifecycle.definition.contexts import TransitionContext
 from lifecycle.exceptions import Conflict, InvalidInput, InvalidPayload, NotAnInitialState, Refused, RequestReused
 from lifecycle.models import CREATE, TransitionLog
 from lifecycle.refusals import InputProblem
-from lifecycle.runtime import announcements, evaluator, firing, frames, inputs, orders, requests, retrying, writing
+from lifecycle.runtime.deciding import evaluator, inputs, orders, requests
 from lifecycle.runtime.results import Fired
+from lifecycle.runtime.verbs import firing
+from lifecycle.runtime.writing import announcements, frames, retrying, rows
 from lifecycle.store import given, history, lives, parameters, readable, records, timing, uniqueness
 from lifecycle.store.record_keys import RecordKey
 from lifecycle.suggest import did_you_mean
@@ -236,9 +238,7 @@ def _first_entry(
     """The entry of a creation and what it enqueues; ``moved``: what a receiver or ``save()`` has moved on already."""
     key = RecordKey.of(definition, ctx.record, using)
     ctx, state = replace(ctx, key=key), ctx.target or ""
-    written = writing.entry(
-        definition, ctx, target=state, version=version, stored_input=stored, request_hash=request_hash
-    )
+    written = rows.entry(definition, ctx, target=state, version=version, stored_input=stored, request_hash=request_hash)
     entry: TransitionLog = history.append(written, using)
     ctx = replace(ctx, entry=entry)
     announcement = announcements.register(definition, ctx.record, using)

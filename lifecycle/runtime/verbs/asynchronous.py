@@ -11,8 +11,8 @@ from asgiref.sync import sync_to_async
 from lifecycle.definition.contexts import Record
 from lifecycle.definition.transitions import Transition
 from lifecycle.refusals import Verdict
-from lifecycle.runtime import asking, batch, creation, firing, viewing
 from lifecycle.runtime.results import Availability, BatchReport, Fired, RecordView
+from lifecycle.runtime.verbs import asking, batch, creation, firing, viewing
 
 
 async def acreate(record: Record, *, actor: Any, **options: Any) -> Record:

@@ -11,7 +11,7 @@ from lifecycle.definition.compiled import CompiledTransition, Definition, Guard
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.exceptions import GuardRefused, PermissionRefused, Refused, WrongState
 from lifecycle.refusals import Refusal, Refuse
-from lifecycle.runtime import added_guards, sentences
+from lifecycle.runtime.deciding import added_guards, sentences
 
 
 def state_and_permission(

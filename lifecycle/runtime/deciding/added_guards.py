@@ -9,7 +9,7 @@ from lifecycle import registry
 from lifecycle.definition.compiled import Definition, Guard
 from lifecycle.definition.states import AnyExcept, Everything
 from lifecycle.definition.transitions import Transition
-from lifecycle.runtime import orders
+from lifecycle.runtime.deciding import orders
 
 _added: dict[tuple[str, str], list[Guard]] = {}
 

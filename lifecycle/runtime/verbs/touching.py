@@ -10,8 +10,10 @@ from lifecycle import registry
 from lifecycle.actors import as_actor
 from lifecycle.definition.contexts import Record
 from lifecycle.models import TOUCH, TransitionLog
-from lifecycle.runtime import expectations, firing, orders, retrying
+from lifecycle.runtime.deciding import expectations, orders
 from lifecycle.runtime.results import Fired
+from lifecycle.runtime.verbs import firing
+from lifecycle.runtime.writing import retrying
 from lifecycle.store import history, lives, records
 from lifecycle.store.record_keys import RecordKey
 

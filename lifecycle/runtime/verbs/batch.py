@@ -19,9 +19,11 @@ from lifecycle.definition.transitions import Transition
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import Conflict, LifecycleError, Refused
 from lifecycle.models import EffectRun, TransitionLog
-from lifecycle.runtime import announcements, expectations, firing, frames, orders, requests, retrying, writing
-from lifecycle.runtime.orders import FiringOrder
+from lifecycle.runtime.deciding import expectations, orders, requests
+from lifecycle.runtime.deciding.orders import FiringOrder
 from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
+from lifecycle.runtime.verbs import firing
+from lifecycle.runtime.writing import announcements, frames, retrying, rows
 from lifecycle.store import effect_runs, history, lives, records, transactions
 from lifecycle.store.record_keys import RecordKey
 
@@ -236,9 +238,9 @@ def _decided(
                 report.fired.append(Fired(record=record, entry=entry, replayed=True))
                 continue
             ctx, accepted = firing.decide(order, ctx)
-            target = writing.route(order.definition, order.transition, ctx)
+            target = rows.route(order.definition, order.transition, ctx)
             ctx = replace(ctx, target=target)
-            changes = writing.changes(order.definition, order.transition, ctx, accepted)
+            changes = rows.changes(order.definition, order.transition, ctx, accepted)
         except DatabaseError:
             raise  # the transaction is no longer usable
         except Exception as error:  # noqa: BLE001 a guard or set that fails is this record's failure, not the batch's
@@ -261,7 +263,7 @@ def _write(
     runs: dict[int, list[EffectRun]] = {}
     everything: list[EffectRun] = []
     for (ctx, _, _), entry in zip(decided, entries, strict=True):
-        enqueued = writing.runs_to_enqueue(
+        enqueued = rows.runs_to_enqueue(
             definition, entry, ctx, transition_effects=order.transition.effects, entering=True
         )
         runs[entry.pk] = enqueued

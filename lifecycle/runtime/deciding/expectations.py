@@ -19,7 +19,7 @@ from lifecycle.exceptions import (
     UnsavedEdits,
 )
 from lifecycle.models import writes
-from lifecycle.runtime.orders import FiringOrder
+from lifecycle.runtime.deciding.orders import FiringOrder
 from lifecycle.store import lives, records
 from lifecycle.store.record_keys import RecordKey
 

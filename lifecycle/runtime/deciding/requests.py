@@ -16,7 +16,7 @@ from lifecycle.refusals import InputProblem
 
 RESERVED = "$"
 MAX_LENGTH = 200
-_SALT = "lifecycle.runtime.requests"
+_SALT = "lifecycle.runtime.deciding.requests"
 _DIGITS = 32
 
 

@@ -1,0 +1,1 @@
+"""Verbs: what callers do with a record — create, fire, touch, ask, view."""

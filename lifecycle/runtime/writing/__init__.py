@@ -1,0 +1,1 @@
+"""Writing: the transaction of one transition, and what is announced after it."""
