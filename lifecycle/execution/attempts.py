@@ -13,6 +13,7 @@ from django.db import connections
 from lifecycle import clock, registry, tracing
 from lifecycle.exceptions import LeaseLost, RecordNotFound
 from lifecycle.execution import (
+    announcing,
     connecting,
     control,
     crashes,
@@ -26,8 +27,8 @@ from lifecycle.execution import (
 )
 from lifecycle.execution.alarms import Alarm
 from lifecycle.execution.context import EffectContext
-from lifecycle.execution.finishing import Start
 from lifecycle.execution.limits import Limits, TimedOut
+from lifecycle.execution.start import Start
 from lifecycle.execution.watchdog import Watch
 from lifecycle.store import claims, outcomes, records, timing, transactions
 from lifecycle.store.claims import ClaimedRun, Wanted
@@ -256,7 +257,7 @@ def _report_failure(start: Start, error: BaseException) -> None:
     verdict = failures.judge(error, start.held, start.effect)
     points.reach("before_finish")
     _settle(start, lambda: finishing.failed(start, verdict))
-    finishing.announce_failure(start, verdict, error)
+    announcing.announce_failure(start, verdict, error)
 
 
 def _settle(start: Start, write: Callable[[], None]) -> None:

@@ -10,12 +10,12 @@ from django.db import transaction
 
 from lifecycle import clock, conf, registry
 from lifecycle.definition.compiled import Definition
-from lifecycle.execution import connecting, finishing
-from lifecycle.execution.finishing import Start
+from lifecycle.execution import announcing, connecting, reminders
+from lifecycle.execution.start import Start
 from lifecycle.models import EffectRun, RunStatus
-from lifecycle.store import effect_runs, outcomes, timing
+from lifecycle.store import effect_runs, lost_leases, outcomes, timing
 from lifecycle.store.claims import ClaimedRun
-from lifecycle.store.outcomes import Crash
+from lifecycle.store.lost_leases import Crash
 
 _LONGEST = dt.timedelta(hours=1)
 
@@ -62,7 +62,7 @@ def take_back(
     with transaction.atomic(using=using):
         asked_at = clock.monotonic()
         now = timing.now(using)
-        expired = outcomes.lock_expired(now, using, limit, since=since, without=without)
+        expired = lost_leases.lock_expired(now, using, limit, since=since, without=without)
         waited = dt.timedelta(seconds=clock.monotonic() - asked_at)
         if waited > patience:
             return TakenBack(waited=waited)
@@ -86,7 +86,7 @@ def take_back(
 def _take_back(run: EffectRun, now: dt.datetime, using: str) -> RunStatus | None:
     """Takes one locked run back; answers what it is now, or None when somebody else was faster."""
     crash = _crash(run, now)
-    if not outcomes.crash(run, crash, now, using):
+    if not lost_leases.crash(run, crash, now, using):
         return None
     if crash.available_at is not None:
         return RunStatus.QUEUED
@@ -123,7 +123,7 @@ def _is_followed(run: EffectRun | ClaimedRun) -> bool:
 def _after_death(run: EffectRun | ClaimedRun, now: dt.datetime, using: str) -> None:
     definition = registry.find(run.lifecycle)
     _remind_again(run, definition, now, using)
-    finishing.announce(run, definition, using, dead=True)
+    announcing.announce(run, definition, using, dead=True)
 
 
 def _remind_again(run: EffectRun | ClaimedRun, definition: Definition | None, now: dt.datetime, using: str) -> None:
@@ -131,5 +131,5 @@ def _remind_again(run: EffectRun | ClaimedRun, definition: Definition | None, no
     reminder = definition.reminders.get(run.reminder) if definition is not None and run.reminder else None
     if definition is not None and reminder is not None and reminder.repeat is not None:
         effect_runs.enqueue(
-            [finishing.next_reminder(run, reminder.repeat, definition.effects[reminder.effect], now)], using
+            [reminders.next_reminder(run, reminder.repeat, definition.effects[reminder.effect], now)], using
         )

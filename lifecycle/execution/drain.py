@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 import logging
-import os
-import secrets
-import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,13 +13,13 @@ from lifecycle import clock, conf
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution import attempts, connecting, isolation, points, watchdog
 from lifecycle.execution.watchdog import Watch
+from lifecycle.execution.watermark import Watermark
+from lifecycle.execution.worker_ids import worker_id
 from lifecycle.store import aliases, claims
 from lifecycle.store.claims import ClaimedRun, Wanted
 
 log = logging.getLogger("lifecycle.execution")
 
-# The watermark hides rows that were committed late; so often a look without it finds them.
-WATERMARK_SECONDS = 1.0
 # So often a database that does not answer is looked at, when others have or may get work.
 LOOKS = 4
 
@@ -65,16 +61,16 @@ def drain(
         stop=stop,
     )
     names = aliases.with_our_tables() if using is None else [using] if isinstance(using, str) else list(using)
-    drains = [_Drain(name, queue, budget, between, alone=len(names) == 1) for name in _turned(names)]
+    drains = [_Drain(name, queue, budget, between, alone=len(names) == 1) for name in _rotated(names)]
     more = _drain_all(drains, budget)
     return DrainReport(done=budget.done, more=more)
 
 
-def _turned(names: list[str]) -> list[str]:
+def _rotated(names: list[str]) -> list[str]:
     """Another database first each time, so that none is always the one for which the budget is spent."""
     if len(names) < 2:
         return names
-    first = next(_turns) % len(names)
+    first = next(_rounds) % len(names)
     return names[first:] + names[:first]
 
 
@@ -159,7 +155,7 @@ class _Drain:
                 if self.budget.spent:
                     self._release_unanswered()
                     return self._more()
-                if self._turn_is_over:
+                if self._share_is_spent:
                     self.paused = True
                     return True
                 held = self._claim()
@@ -173,7 +169,7 @@ class _Drain:
             held = self._one(held)
 
     @property
-    def _turn_is_over(self) -> bool:
+    def _share_is_spent(self) -> bool:
         return not self.alone and self.budget.done >= self._until
 
     def _one(self, held: ClaimedRun) -> ClaimedRun | None:
@@ -217,7 +213,7 @@ class _Drain:
 
     def _wanted(self) -> Wanted | None:
         """The next run as it is asked for right before the current one is finished."""
-        if self.budget.spent or self._turn_is_over:
+        if self.budget.spent or self._share_is_spent:
             return None
         self.asked, self.asked_on = True, connections[self.using].connection
         return Wanted(queue=self.queue, worker=self.worker, watermark=self.watermark.value())
@@ -293,48 +289,5 @@ class _Drain:
                 connecting.pause(self.broken, lambda: self.budget.spent)
 
 
-class Watermark:
-    """Where a drain's last claim was in the index, so that the next does not walk over what was claimed before."""
-
-    def __init__(self) -> None:
-        self._run: ClaimedRun | None = None
-        self._since = clock.monotonic()
-
-    def seen(self, run: ClaimedRun) -> None:
-        """Moves on."""
-        self._run = run
-
-    def drop(self) -> None:
-        """Looks at everything again."""
-        self._run = None
-        self._since = clock.monotonic()
-
-    def value(self) -> dt.datetime | None:
-        """The moment from which on to look, or None."""
-        if clock.monotonic() - self._since >= WATERMARK_SECONDS:
-            self.drop()
-        return self._run.available_at if self._run is not None else None
-
-
-_worker: str | None = None
 _drains = itertools.count(1)
-_turns = itertools.count()
-
-
-def worker_id() -> str:
-    """The process that claims: host, number, and what tells two of one name apart. Each drain in it has its own number
-    behind that, so that it finds what it holds.
-    """
-    global _worker  # noqa: PLW0603 one name per process, forgotten after a fork
-    if _worker is None:
-        _worker = f"{socket.gethostname()[:100]}:{os.getpid()}:{secrets.token_hex(4)}"
-    return _worker
-
-
-def _forget_after_fork() -> None:
-    global _worker  # noqa: PLW0603 see worker_id
-    _worker = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_after_fork)
+_rounds = itertools.count()

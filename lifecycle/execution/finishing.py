@@ -5,20 +5,20 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.db import DatabaseError, connections, transaction
 
-from lifecycle import conf, signals
-from lifecycle.definition.compiled import CompiledEffect, CompiledReminder, Definition
-from lifecycle.definition.outcomes import Fail
 from lifecycle.exceptions import LeaseLost, RecordNotFound
 from lifecycle.execution import connecting, follow_ups, points
+from lifecycle.execution.announcing import announce
 from lifecycle.execution.failures import Verdict
-from lifecycle.models import EffectRun, FollowUp, Outcome, RunStatus
+from lifecycle.execution.reminders import next_reminder
+from lifecycle.execution.start import Start
+from lifecycle.models import Outcome
 from lifecycle.runtime.writing import retrying
-from lifecycle.store import claims, effect_runs, outcomes, records, timing, waiting
+from lifecycle.store import claims, effect_runs, outcomes, pending_follow_ups, records, timing, waiting
 from lifecycle.store.claims import ClaimedRun, Wanted
 from lifecycle.store.transactions import Commit
 
@@ -26,23 +26,6 @@ log = logging.getLogger("lifecycle.execution")
 
 # So many seconds an outcome waits for the record's lock; then it is recorded alone, and the follow-up comes later.
 LOCK_WAIT = 10.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Start:
-    """One start of one run: the claim, and what this process knows about its effect."""
-
-    held: ClaimedRun
-    definition: Definition
-    effect: CompiledEffect
-    using: str
-    stopping: Callable[[], bool] = connecting.never
-
-    @property
-    def reminder(self) -> CompiledReminder | None:
-        """The reminder that enqueued this run, when it is to come again."""
-        found = self.definition.reminders.get(self.held.reminder) if self.held.reminder else None
-        return found if found is not None and found.repeat is not None else None
 
 
 def succeeded(start: Start, result: Any, wanted: Wanted | None) -> ClaimedRun | None:
@@ -250,7 +233,7 @@ def _in_transaction(
     if wanted is None:
         return
     if gone is not None:
-        outcomes.follow_up_dropped(held.id, str(gone), now, using)
+        pending_follow_ups.dropped(held.id, str(gone), now, using)
         return
     pending = follow_ups.PendingFollowUp(
         run_id=held.id,
@@ -276,31 +259,6 @@ def _remind_again(start: Start, now: dt.datetime) -> None:
     effect_runs.enqueue([next_reminder(held, reminder.repeat, start.effect, now)], start.using)
 
 
-def next_reminder(
-    run: ClaimedRun | EffectRun, repeat: dt.timedelta, effect: CompiledEffect, now: dt.datetime
-) -> EffectRun:
-    """The run of the reminder's next occurrence."""
-    passed = max((now - run.available_at) // repeat, 0) + 1
-    return EffectRun(
-        entry_id=run.entry_id,
-        lifecycle=run.lifecycle,
-        record_id=run.record_id,
-        effect=run.effect,
-        queue=run.queue,
-        stay_version=run.stay_version,
-        status=RunStatus.QUEUED,
-        available_at=run.available_at + repeat * passed,
-        max_attempts=None if run.max_attempts is None else run.max_attempts - run.retry_base,
-        max_crashes=conf.options().max_crashes,
-        lease_seconds=effect_runs.lease_seconds(effect),
-        marks_entry=effect.marks_entry,
-        follow_up=FollowUp.NONE,
-        reminder=run.reminder,
-        created_at=now,
-        updated_at=now,
-    )
-
-
 def is_of_another_life(start: Start, record: Any) -> bool:
     """Whether the record that enqueued the run was deleted, and another one was saved directly under its key."""
     return records.version_of(start.definition, record) == 0 and start.held.stay_version != 0
@@ -316,41 +274,3 @@ def stay_lasts(start: Start, record: Any = None) -> bool:
         except RecordNotFound:
             return False
     return records.stay_lasts(start.definition, record, start.held.stay_version)
-
-
-def announce_failure(start: Start, verdict: Verdict, error: BaseException) -> None:
-    """Sends `attempt_failed` when a failed attempt has been recorded: with the exception, for what collects errors."""
-    held, model = start.held, start.definition.model
-    again = verdict.again_after is not None or verdict.again_at is not None
-
-    def send() -> None:
-        facts = {"lifecycle": held.lifecycle, "record_id": held.record_id, "run_id": held.id, "effect": held.effect}
-        expected = isinstance(error, Fail) and start.effect.on_failure is not None
-        for receiver, answer in signals.attempt_failed.send_robust(
-            model, error=error, reason=verdict.failure.error, again=again, expected=expected, **facts
-        ):
-            if isinstance(answer, Exception):
-                log.error("A receiver of a run's signal failed: %r", receiver, exc_info=answer)
-
-    transaction.on_commit(send, using=start.using, robust=True)
-
-
-def announce(run: ClaimedRun | EffectRun, definition: Definition | None, using: str, *, dead: bool = False) -> None:
-    """Sends `run_finished` (and `run_dead`) after the commit; reads nothing when nobody listens."""
-    model = definition.model if definition is not None else None
-    wanted = [signals.run_finished, signals.run_dead] if dead else [signals.run_finished]
-    heard = [signal for signal in wanted if signal.has_listeners(model)]
-    if not heard:
-        return
-    run_id, lifecycle, record_id = run.id, run.lifecycle, run.record_id
-
-    def send() -> None:
-        row = outcomes.load(run_id, using)
-        if row is None:
-            return
-        for signal in heard:
-            for receiver, answer in signal.send_robust(model, run=row, lifecycle=lifecycle, record_id=record_id):
-                if isinstance(answer, Exception):
-                    log.error("A receiver of a run's signal failed: %r", receiver, exc_info=answer)
-
-    transaction.on_commit(send, using=using, robust=True)

@@ -17,7 +17,7 @@ from lifecycle.execution import isolation
 from lifecycle.models import EffectRun, FollowUp, Outcome
 from lifecycle.runtime.verbs import firing
 from lifecycle.runtime.writing import announcements, retrying
-from lifecycle.store import outcomes, records, timing, waiting
+from lifecycle.store import outcomes, pending_follow_ups, records, timing, waiting
 
 log = logging.getLogger("lifecycle.execution")
 
@@ -115,7 +115,7 @@ def apply(run_id: int, using: str, *, by_operator: bool = False) -> Tried:
 def _failed_at_the_end(run_id: int, error: BaseException, using: str, states: list[FollowUp]) -> Tried:
     """Writes why the transaction of a follow-up could not be committed, in one of its own."""
     with transaction.atomic(using=using):
-        run = outcomes.lock_follow_up(run_id, using, states)
+        run = pending_follow_ups.lock(run_id, using, states)
         definition = registry.find(run.lifecycle) if run is not None else None
         effect = definition.effects.get(run.effect) if run is not None and definition is not None else None
         wanted = transition_after(effect, run.outcome) if run is not None and effect is not None else None
@@ -130,7 +130,7 @@ def _failed_at_the_end(run_id: int, error: BaseException, using: str, states: li
 def _postpone(run_id: int, reason: str, pause: dt.timedelta, using: str) -> None:
     with transaction.atomic(using=using):
         now = timing.now(using)
-        outcomes.follow_up_postponed(run_id, now + pause, reason, now, using, refused=False)
+        pending_follow_ups.postponed(run_id, now + pause, reason, now, using, refused=False)
 
 
 def _may_be_tried_again(error: BaseException) -> bool:
@@ -151,7 +151,7 @@ def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
                 _, now = records.lock(definition, records.parse_id(definition, seen.record_id), using)
         except RecordNotFound as error:
             gone = error
-    run = outcomes.lock_follow_up(run_id, using, states)
+    run = pending_follow_ups.lock(run_id, using, states)
     if run is None:
         return Tried(status=None)
     if definition is None or effect is None:
@@ -160,7 +160,7 @@ def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
         return _dropped(run.pk, gone, now, using)
     wanted = transition_after(effect, run.outcome)
     if wanted is None:
-        outcomes.follow_up_none(run.pk, now, using)
+        pending_follow_ups.none(run.pk, now, using)
         return Tried(status=FollowUp.NONE)
     pending = _pending_follow_up(run, definition, wanted, now)
     with tracing.resumed(run.trace_context):
@@ -191,7 +191,7 @@ def attempt(pending: PendingFollowUp, now: dt.datetime, using: str, *, abandoned
     """
     error = _fire(pending, using)
     if error is None:
-        outcomes.follow_up_applied(pending.run_id, now, using)
+        pending_follow_ups.applied(pending.run_id, now, using)
         return Tried(status=FollowUp.APPLIED)
     return not_applied(pending, error, now, using, abandoned)
 
@@ -207,9 +207,9 @@ def not_applied(
     given_up = abandoned or (refused and pending.tries + 1 >= conf.options().follow_up_tries)
     _announce(pending, error, reason, using, abandoned=given_up)
     if given_up:
-        outcomes.follow_up_abandoned(pending.run_id, reason, now, using)
+        pending_follow_ups.abandoned(pending.run_id, reason, now, using)
         return Tried(status=FollowUp.ABANDONED, error=error)
-    outcomes.follow_up_postponed(pending.run_id, now + _pause(pending, error, now), reason, now, using, refused=refused)
+    pending_follow_ups.postponed(pending.run_id, now + _pause(pending, error, now), reason, now, using, refused=refused)
     return Tried(status=FollowUp.PENDING, error=error)
 
 
@@ -262,14 +262,14 @@ def _pause(pending: PendingFollowUp, error: BaseException, now: dt.datetime) -> 
 def _dropped(run_id: int, error: BaseException, now: dt.datetime, using: str) -> Tried:
     reason = payloads.error_text(str(error))
     log.info("The follow-up of run %s is dropped, the record moved on: %s", run_id, reason)
-    outcomes.follow_up_dropped(run_id, reason, now, using)
+    pending_follow_ups.dropped(run_id, reason, now, using)
     return Tried(status=FollowUp.DROPPED, error=error)
 
 
 def _wait_for_another_process(run: EffectRun, now: dt.datetime, using: str) -> Tried:
     reason = f"This process does not know {run.lifecycle}.{run.effect}; another one may."
     if run.follow_up == FollowUp.PENDING:
-        outcomes.follow_up_postponed(run.pk, now + conf.options().follow_up_backoff, reason, now, using, refused=False)
+        pending_follow_ups.postponed(run.pk, now + conf.options().follow_up_backoff, reason, now, using, refused=False)
     return Tried(status=run.follow_up)
 
 

@@ -16,7 +16,7 @@ from django.db.models import F
 from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition
 from lifecycle.models import CREATE, EffectRun, FollowUp, Outcome, RunStatus, TransitionLog, TriggerHold
-from lifecycle.store import history, inserting, records
+from lifecycle.store import history, inserting, moving, records
 from lifecycle.store.record_keys import RecordKey
 
 GONE = "The record was deleted; another one has its key now."
@@ -53,7 +53,7 @@ def begin_saved(definition: Definition, record: Any, key: RecordKey, now: dt.dat
     before = earlier(key)
     if before == 0:
         return
-    records.renumber(definition, record, before + 1, key.using)
+    moving.renumber(definition, record, before + 1, key.using)
     entry = TransitionLog(
         lifecycle=definition.name,
         record_id=key.record_id,

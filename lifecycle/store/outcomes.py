@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from django.db import connections
-from django.db.models import F, Max, Min
+from django.db.models import F
 
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, Outcome, RunStatus, TransitionLog
+from lifecycle.store import pending_follow_ups
 from lifecycle.store.claims.contract import ClaimedRun
+from lifecycle.store.lost_leases import Crash, record_crash
 
 Ending = EffectAttempt.Ending
 
@@ -55,7 +56,7 @@ def succeed(held: ClaimedRun, result: Any, now: dt.datetime, using: str, *, foll
         error="",
         error_details=None,
         finished_at=now,
-        **_first_try(follow_up, now),
+        **pending_follow_ups.first_try(follow_up, now),
     )
 
 
@@ -73,7 +74,7 @@ def fail(
         attempts=F("attempts") + 1,
         finished_at=now,
         **_reason(failure),
-        **_first_try(follow_up, now),
+        **pending_follow_ups.first_try(follow_up, now),
     ) and _note(held, failure, now, using)
 
 
@@ -135,7 +136,7 @@ def stay_ended(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
 
 def interrupted(held: ClaimedRun, crash: Crash, now: dt.datetime, using: str) -> bool:
     """Records that this worker goes down in the middle of the run: a crash, known at once, not after the lease."""
-    return _crash(EffectRun.objects.using(using).filter(**_fenced(held)), held, crash, now, using)
+    return record_crash(EffectRun.objects.using(using).filter(**_fenced(held)), held, crash, now, using)
 
 
 def _fenced(held: ClaimedRun) -> dict[str, Any]:
@@ -155,15 +156,6 @@ def _reason(failure: Failure) -> dict[str, Any]:
         "error_code": failure.code,
         "error": failure.error,
         "error_details": failure.details,
-    }
-
-
-def _first_try(follow_up: bool, now: dt.datetime) -> dict[str, Any]:
-    return {
-        "follow_up": FollowUp.PENDING if follow_up else FollowUp.NONE,
-        "follow_up_due_at": now if follow_up else None,
-        "follow_up_tries": 0,
-        "follow_up_error": "",
     }
 
 
@@ -196,148 +188,6 @@ def enter(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
     """
     rows = EffectRun.objects.using(using).filter(**_fenced(held))
     return bool(rows.update(entered_at=held.entered_at or now, updated_at=now))
-
-
-# Lost leases --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Crash:
-    """What a lost lease leads to: another start at ``available_at``, or (None) the run's death."""
-
-    available_at: dt.datetime | None
-    error: str
-    follow_up: bool = False
-
-
-def lock_expired(
-    now: dt.datetime, using: str, limit: int, *, since: dt.datetime | None = None, without: Collection[int] = ()
-) -> list[EffectRun]:
-    """Running runs whose lease is over, longest ago first, locked; those somebody else works on are left out.
-
-    Must stand inside ``atomic(using)``. A run whose finish is committing this moment is locked by it, hence skipped.
-    """
-    rows = _expired(now, using)
-    if since is not None:
-        rows = rows.filter(lease_until__gte=since)
-    if without:
-        rows = rows.exclude(pk__in=without)
-    if connections[using].features.has_select_for_update_skip_locked:
-        rows = rows.select_for_update(skip_locked=True)
-    return list(rows.order_by("lease_until")[:limit])
-
-
-def expired_lengths(now: dt.datetime, using: str) -> tuple[dt.timedelta, dt.timedelta] | None:
-    """The length of the shortest and of the longest lease among those that are over; None when none is."""
-    found = _expired(now, using).aggregate(shortest=Min("lease_seconds"), longest=Max("lease_seconds"))
-    if found["shortest"] is None:
-        return None
-    return dt.timedelta(seconds=found["shortest"]), dt.timedelta(seconds=found["longest"])
-
-
-def _expired(now: dt.datetime, using: str) -> Any:
-    return EffectRun.objects.using(using).filter(status=RunStatus.RUNNING, lease_until__lt=now)
-
-
-def crash(run: EffectRun, outcome: Crash, now: dt.datetime, using: str) -> bool:
-    """Takes an expired run from its lost worker: the fence and the crashes grow. False: somebody was faster."""
-    rows = EffectRun.objects.using(using).filter(
-        pk=run.pk, fence=run.fence, status=RunStatus.RUNNING, lease_until__lt=now
-    )
-    return _crash(rows, run, outcome, now, using)
-
-
-def _crash(rows: Any, run: EffectRun | ClaimedRun, outcome: Crash, now: dt.datetime, using: str) -> bool:
-    values: dict[str, Any] = {"status": RunStatus.QUEUED, "available_at": outcome.available_at}
-    if outcome.available_at is None:
-        values = {
-            "status": RunStatus.DEAD,
-            "outcome": Outcome.DEAD,
-            "finished_at": now,
-            **_first_try(outcome.follow_up, now),
-        }
-    taken = rows.update(
-        fence=F("fence") + 1,
-        crashes=F("crashes") + 1,
-        first_started_at=run.first_started_at or run.started_at,
-        lease_until=None,
-        leased_by="",
-        updated_at=now,
-        error_kind="worker_lost",
-        error_code="",
-        error=outcome.error,
-        error_details=None,
-        **values,
-    )
-    if not taken:
-        return False
-    EffectAttempt.objects.using(using).create(
-        run_id=run.id,
-        number=run.attempts + run.crashes + 1,
-        ending=Ending.CRASHED,
-        worker=run.leased_by,
-        started_at=run.started_at,
-        ended_at=now,
-        error_kind="worker_lost",
-        error=outcome.error,
-    )
-    return True
-
-
-# Follow-ups ---------------------------------------------------------------------------------------
-
-
-def lock_follow_up(run_id: int, using: str, states: Sequence[str]) -> EffectRun | None:
-    """Locks a run whose follow-up is in one of the states; None when it is not (any more).
-
-    The record's lock comes first (lock order: record, then run).
-    """
-    rows = EffectRun.objects.using(using).filter(pk=run_id, follow_up__in=states)
-    if connections[using].features.has_select_for_update:
-        rows = rows.select_for_update()
-    return rows.first()
-
-
-def follow_up_applied(run_id: int, now: dt.datetime, using: str) -> bool:
-    """The follow-up's entry is written, in this transaction."""
-    return _follow_up(run_id, now, using, follow_up=FollowUp.APPLIED, follow_up_due_at=None, follow_up_error="")
-
-
-def follow_up_dropped(run_id: int, reason: str, now: dt.datetime, using: str) -> bool:
-    """The record moved on; what the follow-up wanted no longer applies."""
-    return _follow_up(run_id, now, using, follow_up=FollowUp.DROPPED, follow_up_due_at=None, follow_up_error=reason)
-
-
-def follow_up_none(run_id: int, now: dt.datetime, using: str) -> bool:
-    """The definition asks for nothing after this outcome (any more)."""
-    return _follow_up(run_id, now, using, follow_up=FollowUp.NONE, follow_up_due_at=None, follow_up_error="")
-
-
-def follow_up_postponed(
-    run_id: int, due_at: dt.datetime, reason: str, now: dt.datetime, using: str, *, refused: bool
-) -> bool:
-    """The follow-up is tried again later. Only refusals are counted towards giving up."""
-    values: dict[str, Any] = {"follow_up_tries": F("follow_up_tries") + 1} if refused else {}
-    return _follow_up(run_id, now, using, follow_up_due_at=due_at, follow_up_error=reason, **values)
-
-
-def follow_up_abandoned(run_id: int, reason: str, now: dt.datetime, using: str) -> bool:
-    """Nobody tries it any more by itself; an operator may."""
-    return _follow_up(
-        run_id,
-        now,
-        using,
-        follow_up=FollowUp.ABANDONED,
-        follow_up_due_at=None,
-        follow_up_error=reason,
-        follow_up_tries=F("follow_up_tries") + 1,
-    )
-
-
-def _follow_up(run_id: int, now: dt.datetime, using: str, **values: Any) -> bool:
-    # The run's row is locked by this transaction; the condition is the second pair of eyes.
-    rows = EffectRun.objects.using(using).filter(pk=run_id, follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED])
-    return bool(rows.update(updated_at=now, **values))
 
 
 def wait_briefly(using: str) -> None:

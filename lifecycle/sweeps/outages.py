@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from lifecycle import clock, conf
-from lifecycle.store import outcomes, ticks, timing
+from lifecycle.store import lost_leases, ticks, timing
 
 log = logging.getLogger("lifecycle.sweeps")
 
@@ -46,7 +46,7 @@ class Leases:
             return True
         if self._gap <= 2 * self._usual:
             return False
-        ended = outcomes.expired_lengths(self.now, self.using)
+        ended = lost_leases.expired_lengths(self.now, self.using)
         # A lease is renewed after a quarter of its length at the latest; the rest is what an outage must outlast.
         if ended is None or self._gap < 0.75 * ended[0]:
             return False

@@ -10,7 +10,7 @@ from lifecycle import registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import UnknownState
 from lifecycle.models import writes
-from lifecycle.store import records
+from lifecycle.store import moving, records
 from lifecycle.suggest import did_you_mean
 
 Model = TypeVar("Model", bound=models.Model)
@@ -32,8 +32,8 @@ def force_state(record: Model, state: Any, *, lifecycle: Any = None) -> Model:
     using = router.db_for_write(type(record), instance=record)
     with transaction.atomic(using=using):
         fresh, now = records.lock(definition, record.pk, using)
-        records.move(definition, fresh, {}, name, now, using)
-    records.align(definition, record, fresh)
+        moving.move(definition, fresh, {}, name, now, using)
+    moving.align(definition, record, fresh)
     return record
 
 

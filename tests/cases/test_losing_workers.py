@@ -10,11 +10,12 @@ from django.db import OperationalError, connection
 
 from lifecycle import SYSTEM, clock, conf
 from lifecycle.execution import crashes
-from lifecycle.execution.drain import drain, worker_id
+from lifecycle.execution.drain import drain
+from lifecycle.execution.worker_ids import worker_id
 from lifecycle.models import EffectAttempt, EffectRun, Tick
 from lifecycle.operations import retry_run
 from lifecycle.runtime import create, fire
-from lifecycle.store import claims, outcomes
+from lifecycle.store import claims, lost_leases
 from lifecycle.store.claims import Wanted
 from lifecycle.sweeps import expired_leases, tick
 from lifecycle.sweeps.passes import Pass
@@ -54,7 +55,7 @@ def test_a_pass_whose_time_is_up_stops_and_says_that_more_is_there() -> None:
 def test_a_pass_that_breaks_in_the_middle_is_done_by_the_next(monkeypatch: pytest.MonkeyPatch, lifecycle: Kit) -> None:
     """dbos-inc/dbos-transact-py #716: the database restarted during recovery, and what was half recovered stayed so."""
     running_past_its_lease(3)
-    crash, calls = outcomes.crash, []
+    crash, calls = lost_leases.crash, []
 
     def breaking(*args: Any) -> bool:
         calls.append(args)
@@ -62,7 +63,7 @@ def test_a_pass_that_breaks_in_the_middle_is_done_by_the_next(monkeypatch: pytes
             raise OperationalError("the server is shutting down")
         return crash(*args)
 
-    monkeypatch.setattr(outcomes, "crash", breaking)
+    monkeypatch.setattr(lost_leases, "crash", breaking)
 
     broken = lifecycle.tick()
 

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from lifecycle import clock
 from lifecycle.models import EffectRun
-from lifecycle.store import claims, outcomes
+from lifecycle.store import claims, lost_leases, outcomes
 from lifecycle.store.claims import Wanted
 from lifecycle.store.outcomes import Failure
 from tests.execution.rows import USING, an_entry, claim, queue_runs
@@ -99,7 +99,7 @@ def test_every_statement_uses_the_index_made_for_it() -> None:
         assert f"{TABLE}_pkey" in text, (name, text)
         assert "Seq Scan" not in text, (name, text)
         assert "lifecycle_run_lease" not in text, (name, text)
-    text = plan_of(lambda: outcomes.lock_expired(clock.now(), USING, 200))
+    text = plan_of(lambda: lost_leases.lock_expired(clock.now(), USING, 200))
     assert "lifecycle_run_lease" in text, text
     assert "Seq Scan" not in text, text
 

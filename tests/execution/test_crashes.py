@@ -13,8 +13,8 @@ from lifecycle.execution import crashes, follow_ups
 from lifecycle.execution.drain import drain
 from lifecycle.models import EffectAttempt, EffectRun
 from lifecycle.runtime import create, fire
-from lifecycle.store import claims, outcomes
-from lifecycle.store.outcomes import Crash
+from lifecycle.store import claims, lost_leases, outcomes
+from lifecycle.store.lost_leases import Crash
 from lifecycle.testing import meeting, race, travel
 from tests.execution.rows import USING, an_entry, claim, expire, facts, queue_run, queue_runs, stopped
 from tests.support.models import Parcel
@@ -202,7 +202,7 @@ def test_a_sweep_that_looked_too_early_takes_nothing(meanwhile: str) -> None:
             expire(claim())
     before = facts(seen), EffectAttempt.objects.count()
 
-    taken = outcomes.crash(seen, Crash(available_at=None, error="lost"), clock.now(), USING)
+    taken = lost_leases.crash(seen, Crash(available_at=None, error="lost"), clock.now(), USING)
 
     assert taken is False
     assert (facts(seen), EffectAttempt.objects.count()) == before

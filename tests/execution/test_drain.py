@@ -13,9 +13,10 @@ from django.db import OperationalError, connection, connections, transaction
 
 from lifecycle import SYSTEM, clock, signals
 from lifecycle.exceptions import LeaseLost
-from lifecycle.execution import attempts, connecting
-from lifecycle.execution import drain as draining
-from lifecycle.execution.drain import Watermark, drain, worker_id
+from lifecycle.execution import attempts, connecting, watermark
+from lifecycle.execution.drain import drain
+from lifecycle.execution.watermark import Watermark
+from lifecycle.execution.worker_ids import worker_id
 from lifecycle.models import EffectRun
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims
@@ -179,7 +180,7 @@ def test_a_watermark_moves_with_the_claims_and_is_dropped_once_a_second(monkeypa
 
     mark.seen(held)
     assert mark.value() == held.available_at
-    now[0] += draining.WATERMARK_SECONDS
+    now[0] += watermark.WATERMARK_SECONDS
     assert mark.value() is None
 
 

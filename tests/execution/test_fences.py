@@ -15,9 +15,10 @@ from lifecycle.execution.drain import drain
 from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
 from lifecycle.operations import cancel_run, retry_run
 from lifecycle.runtime import create, fire
-from lifecycle.store import claims, outcomes
+from lifecycle.store import claims, lost_leases, outcomes, pending_follow_ups
 from lifecycle.store.claims import ClaimedRun, Wanted
-from lifecycle.store.outcomes import Crash, Failure
+from lifecycle.store.lost_leases import Crash
+from lifecycle.store.outcomes import Failure
 from tests.execution.rows import USING, claim, expire, facts, queue_run
 from tests.support.models import Parcel
 
@@ -193,7 +194,7 @@ def test_a_sweep_leaves_a_run_alone_that_was_claimed_again_since_it_looked() -> 
     expire(reclaimed_by)
     before = facts(seen)
 
-    assert not outcomes.crash(seen, Crash(available_at=later(), error="x"), clock.now(), USING)
+    assert not lost_leases.crash(seen, Crash(available_at=later(), error="x"), clock.now(), USING)
 
     assert facts(seen) == before
     assert EffectAttempt.objects.count() == 1
@@ -214,11 +215,11 @@ def test_a_worker_that_asks_after_a_lost_answer_recognises_its_own_start_only(
 
 
 SETTLINGS: dict[str, Callable[[int], bool]] = {
-    "applied": lambda run_id: outcomes.follow_up_applied(run_id, clock.now(), USING),
-    "dropped": lambda run_id: outcomes.follow_up_dropped(run_id, "x", clock.now(), USING),
-    "none": lambda run_id: outcomes.follow_up_none(run_id, clock.now(), USING),
-    "postponed": lambda run_id: outcomes.follow_up_postponed(run_id, later(), "x", clock.now(), USING, refused=True),
-    "abandoned": lambda run_id: outcomes.follow_up_abandoned(run_id, "x", clock.now(), USING),
+    "applied": lambda run_id: pending_follow_ups.applied(run_id, clock.now(), USING),
+    "dropped": lambda run_id: pending_follow_ups.dropped(run_id, "x", clock.now(), USING),
+    "none": lambda run_id: pending_follow_ups.none(run_id, clock.now(), USING),
+    "postponed": lambda run_id: pending_follow_ups.postponed(run_id, later(), "x", clock.now(), USING, refused=True),
+    "abandoned": lambda run_id: pending_follow_ups.abandoned(run_id, "x", clock.now(), USING),
 }
 
 
@@ -245,4 +246,4 @@ def test_a_follow_up_that_waits_is_settled(write: str) -> None:
 def test_a_follow_up_that_was_settled_is_not_found_for_another_try() -> None:
     run = queue_run(status="succeeded", outcome="succeeded", follow_up="applied")
 
-    assert outcomes.lock_follow_up(run.pk, USING, ["pending", "abandoned"]) is None
+    assert pending_follow_ups.lock(run.pk, USING, ["pending", "abandoned"]) is None

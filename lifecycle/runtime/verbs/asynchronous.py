@@ -13,6 +13,7 @@ from lifecycle.definition.transitions import Transition
 from lifecycle.refusals import Verdict
 from lifecycle.runtime.results import Availability, BatchReport, Fired, RecordView
 from lifecycle.runtime.verbs import asking, batch, creation, firing, viewing
+from lifecycle.runtime.verbs.subjects import Subjects
 
 
 async def acreate(record: Record, *, actor: Any, **options: Any) -> Record:
@@ -50,7 +51,7 @@ async def afire(
 
 
 async def afire_many(
-    subjects: batch.Subjects[Record],
+    subjects: Subjects[Record],
     transition: Transition | str,
     *,
     actor: Any,

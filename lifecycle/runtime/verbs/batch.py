@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from django.db import DatabaseError, IntegrityError, connections
 from django.db.models import QuerySet
@@ -19,16 +19,15 @@ from lifecycle.definition.transitions import Transition
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import Conflict, LifecycleError, Refused
 from lifecycle.models import EffectRun, TransitionLog
-from lifecycle.runtime.deciding import expectations, orders, requests
+from lifecycle.runtime.deciding import expectations, orders, requests, together
 from lifecycle.runtime.deciding.orders import FiringOrder
 from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
-from lifecycle.runtime.verbs import firing
-from lifecycle.runtime.writing import announcements, frames, retrying, rows
-from lifecycle.store import effect_runs, history, lives, records, transactions
+from lifecycle.runtime.verbs.subjects import Part, Subjects, chunks
+from lifecycle.runtime.writing import announcements, frames, retrying, rows, steps
+from lifecycle.store import effect_runs, history, lives, moving, records, transactions
 from lifecycle.store.record_keys import RecordKey
 
 BATCH_SIZE = 200
-Subjects: TypeAlias = QuerySet[Any] | Iterable[Record]
 
 
 def fire_many(
@@ -69,7 +68,7 @@ def fire_many(
     keyed = request_id is not None
     order = orders.take(definition, transition, actor=actor, input=input, manual=manual, reason=reason, keyed=keyed)
     for part in parts:
-        for pks in _chunks(part.pks, batch_size):
+        for pks in chunks(part.pks, batch_size):
             keys = {pk: _own_key(request_id(pk)) for pk in pks} if request_id is not None else None
             with tracing.transition(definition.name, order.transition.name, ""):
                 _fire_batch(order, pks, part.using, report, keys=keys, skip_locked=False, instances=part.instances)
@@ -102,33 +101,6 @@ def fire_due(
     return report
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """The subjects of one database: their keys, and who holds instances of them."""
-
-    model: Any
-    using: str
-    pks: list[Any]
-    instances: Mapping[Any, list[Any]] = field(default_factory=dict)
-
-    @classmethod
-    def of_queryset(cls, subjects: QuerySet[Any]) -> Part:
-        """The rows a queryset finds, on the database it names, or else where its model is written."""
-        using = records.write_alias_of(subjects)
-        return cls(model=subjects.model, using=using, pks=records.pks_of(subjects, using))
-
-    @classmethod
-    def of_instances(cls, subjects: Iterable[Any]) -> list[Part]:
-        """One part per database, in the order in which they come."""
-        found: dict[str, dict[Any, list[Any]]] = {}
-        model: Any = None
-        for record in subjects:
-            model = model or type(record)
-            held = found.setdefault(firing.write_alias(record), {})
-            held.setdefault(records.key_of(record), []).append(record)
-        return [cls(model=model, using=using, pks=list(held), instances=held) for using, held in found.items()]
-
-
 def _fire_batch(
     order: FiringOrder,
     pks: Sequence[Any],
@@ -149,7 +121,7 @@ def _fire_batch(
         report.refused.extend(part.refused)
         for fired in part.fired:
             for instance in instances.get(fired.record.pk, ()):
-                records.align(order.definition, instance, fired.record)
+                moving.align(order.definition, instance, fired.record)
 
     lost = Conflict(
         f"Others changed records among these {len(pks)} at each try meanwhile; nothing of this batch was fired.",
@@ -199,17 +171,17 @@ def _together(
 ) -> BatchReport:
     locked, now = records.lock_many(order.definition, pks, using, skip_locked=skip_locked)
     if skip_locked:
-        locked = [record for record in locked if _is_still_due(order, record)]
+        locked = [record for record in locked if together.is_still_due(order, record)]
     report = BatchReport()
     if not skip_locked:
         there = {record.pk for record in locked}
         missing = [pk for pk in pks if pk not in there]
         report.refused.extend(_refusal(pk, records.not_found(order.definition, pk)) for pk in missing)
         locked = list(_without_edits(order, locked, edits, report))
-    if keys is not None or _has_hooks(order):
+    if keys is not None or together.has_hooks(order):
         _one_by_one(order, [record.pk for record in locked], using, keys, report)
         return report
-    alone = {*lives.begun_before(order.definition, locked, using), *_leaving_by_hooks(order, locked)}
+    alone = {*lives.begun_before(order.definition, locked, using), *together.leaving_by_hooks(order, locked)}
     if alone:
         _one_by_one(order, [record.pk for record in locked if record.pk in alone], using, None, report)
         locked = [record for record in locked if record.pk not in alone]
@@ -232,12 +204,12 @@ def _decided(
     for record in locked:
         try:
             key = RecordKey.of(order.definition, record, using)
-            ctx = firing.context(order, record, now, key)
-            if firing.is_already_there(order, ctx):
+            ctx = steps.context(order, record, now, key)
+            if steps.is_already_there(order, ctx):
                 entry = history.latest(key)
                 report.fired.append(Fired(record=record, entry=entry, replayed=True))
                 continue
-            ctx, accepted = firing.decide(order, ctx)
+            ctx, accepted = steps.decide(order, ctx)
             target = rows.route(order.definition, order.transition, ctx)
             ctx = replace(ctx, target=target)
             changes = rows.changes(order.definition, order.transition, ctx, accepted)
@@ -256,9 +228,9 @@ def _write(
     using: str,
 ) -> list[Fired]:
     definition = order.definition
-    records.move_many(definition, [(ctx.record, changes, target) for ctx, changes, target in decided], now, using)
+    moving.move_many(definition, [(ctx.record, changes, target) for ctx, changes, target in decided], now, using)
     entries = history.append_many(
-        [firing.entry_of(order, ctx, records.version_of(definition, ctx.record)) for ctx, _, _ in decided], using
+        [steps.entry_of(order, ctx, records.version_of(definition, ctx.record)) for ctx, _, _ in decided], using
     )
     runs: dict[int, list[EffectRun]] = {}
     everything: list[EffectRun] = []
@@ -300,9 +272,9 @@ def _one_by_one(
             with transactions.atomic(using):
                 if skip_locked:
                     locked, _ = records.lock_many(order.definition, [pk], using, skip_locked=True)
-                    if not any(_is_still_due(order, record) for record in locked):
+                    if not any(together.is_still_due(order, record) for record in locked):
                         continue
-                fired = firing.fire_in_transaction(own, key, edits.get(pk, expectations.NO_EDITS))
+                fired = steps.fire_in_transaction(own, key, edits.get(pk, expectations.NO_EDITS))
             report.fired.append(fired)
         except DatabaseError as error:
             if retrying.lost_a_race(error) or not connections[using].is_usable():
@@ -332,32 +304,5 @@ def _own_key(request_id: str) -> str:
     return request_id
 
 
-def _has_hooks(order: FiringOrder) -> bool:
-    """Whether hooks are called whatever the record: the transition's own, or those of its only target."""
-    edge, entering = order.transition, order.definition.enter_hooks
-    return bool(edge.hooks or (len(edge.targets) == 1 and entering.get(next(iter(edge.targets)))))
-
-
-def _leaving_by_hooks(order: FiringOrder, locked: Sequence[Any]) -> Iterator[Any]:
-    leaving = order.definition.leave_hooks
-    if any(leaving.get(state) for state in order.transition.sources):
-        for record in locked:
-            if leaving.get(records.state_of(order.definition, record)):
-                yield record.pk
-
-
-def _is_still_due(order: FiringOrder, record: Any) -> bool:
-    if records.state_of(order.definition, record) not in order.transition.sources:
-        return False
-    before = order.expect_changed_before
-    changed_at = getattr(record, order.definition.changed_at_field)
-    return before is None or changed_at is None or bool(changed_at < before)
-
-
 def _refusal(pk: Any, error: Exception) -> BatchRefusal:
     return BatchRefusal(record_id=str(pk), error=error)
-
-
-def _chunks(pks: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(pks), size):
-        yield pks[start : start + size]

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import DatabaseError, IntegrityError, router
 
-from lifecycle import payloads, registry
+from lifecycle import registry
 from lifecycle.actors import Actor, as_actor
-from lifecycle.conf import options
 from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import TransitionContext
-from lifecycle.exceptions import Conflict, InvalidInput, InvalidPayload, NotAnInitialState, Refused, RequestReused
+from lifecycle.exceptions import Conflict, Refused, RequestReused
 from lifecycle.models import CREATE, TransitionLog
-from lifecycle.refusals import InputProblem
-from lifecycle.runtime.deciding import evaluator, inputs, orders, requests
+from lifecycle.runtime.deciding import evaluator, new_records, orders, requests
 from lifecycle.runtime.results import Fired
-from lifecycle.runtime.verbs import firing
-from lifecycle.runtime.writing import announcements, frames, retrying, rows
-from lifecycle.store import given, history, lives, parameters, readable, records, timing, uniqueness
+from lifecycle.runtime.writing import announcements, frames, retrying, rows, steps
+from lifecycle.store import given, history, lives, moving, parameters, records, timing
 from lifecycle.store.record_keys import RecordKey
-from lifecycle.suggest import did_you_mean
 
 Record = TypeVar("Record")
 
@@ -92,18 +87,18 @@ def begin(
     who = as_actor(actor)
     if request_id is not None:
         requests.check(request_id)
-    entered, stored = _input(input)
+    entered, stored = new_records.stored_input(input)
     alias = using or router.db_for_write(type(record), instance=record)
-    _take_back(definition, record, alias)
-    state = _initial_state(definition, record)
+    new_records.take_back(definition, record, alias)
+    state = new_records.initial_state(definition, record)
     checked = orders.checked_reason(reason)
-    left_out = _left_out(record, exclude)
+    left_out = new_records.left_out(record, exclude)
     request_hash = _fingerprint(definition, record, state, who, stored) if request_id is not None else ""
 
     def earlier() -> Fired | None:
         return None if request_id is None else _repeated(definition, request_id, who, request_hash, alias)
 
-    beside = _beside(definition, record)
+    beside = new_records.beside(definition, record)
     before: dict[str, int] = {}  # by lifecycle, the last version of an earlier record of the same key
 
     def work() -> Fired:
@@ -205,25 +200,19 @@ def _begin(
     left_out: set[str],
 ) -> Fired:
     starts = [(one, start, before.get(one.name, 0) + 1) for one, start in ((definition, state), *beside)]
-    _validate([one for one, _, _ in starts], ctx.record, using, left_out)
+    new_records.validate([one for one, _, _ in starts], ctx.record, using, left_out)
     for one, _, _ in starts:
         refusals = [refusal for guard in one.create_guards if (refusal := evaluator.ask(guard, ctx)) is not None]
         if refusals:
             raise evaluator.refused(one, CREATE, "", refusals)
     with frames.noticing() as moved:
-        records.insert(ctx.record, starts, now, using)
+        moving.insert(ctx.record, starts, now, using)
     for name, last in before.items():
         lives.end_earlier(RecordKey.of(registry.get(name), ctx.record, using), last, now)
     begun = _first_entry(definition, ctx, starts[0][2], stored, request_hash, using, moved)
     for one, start, version in starts[1:]:
         _first_entry(one, replace(ctx, target=start, request_id=None), version, stored, "", using, moved)
     return begun
-
-
-def _beside(definition: Definition, record: Any) -> list[tuple[Definition, str]]:
-    """The other lifecycles of the record's model, which begin with it, and the states they begin in."""
-    others = [one for one in registry.for_model(definition.model) if one.name != definition.name]
-    return [(one, _initial_state(one, record)) for one in others]
 
 
 def _first_entry(
@@ -245,117 +234,13 @@ def _first_entry(
     # A receiver may have taken back what it fired; the entries say.
     moved_on = key in moved and history.has_moved_on(entry, using)
     hooks = list(definition.enter_hooks.get(state, ()))
-    moved_on = moved_on or firing.run_hooks(hooks, ctx, definition, using)
+    moved_on = moved_on or steps.run_hooks(hooks, ctx, definition, using)
     announcement.of(entry)
-    enqueued = firing.enqueue(definition, entry, ctx, (), using, entering=not moved_on)
+    enqueued = steps.enqueue(definition, entry, ctx, (), using, entering=not moved_on)
     if moved_on:
         fresh, _ = records.lock(definition, ctx.record.pk, using)
-        records.align(definition, ctx.record, fresh)
+        moving.align(definition, ctx.record, fresh)
     return Fired(record=ctx.record, entry=entry, runs=tuple(enqueued))
-
-
-def _take_back(definition: Definition, record: Any, using: str) -> None:
-    """An instance whose creation was rolled back by its caller begins anew, as ``save()`` would insert it again."""
-    if record.pk is None or record._state.adding or records.exists(definition, record.pk, using):
-        return
-    record._state.adding = True
-    records.forget_beginning(definition, record)
-
-
-def _initial_state(definition: Definition, record: Any) -> str:
-    state = records.state_of(definition, record)
-    if record.pk is not None and not record._state.adding:
-        raise NotAnInitialState(
-            f"This {record._meta.verbose_name} exists already; create() begins the life of a new one. "
-            "To move it, fire a transition.",
-            lifecycle=definition.name,
-            field=definition.state_field,
-        )
-    if state not in definition.initial:
-        raise NotAnInitialState(
-            f"{record._meta.object_name}.{definition.state_field}: no record begins in '{state}'. "
-            f"Begin in {' or '.join(repr(one) for one in definition.initial)} and fire the transitions that lead on.",
-            lifecycle=definition.name,
-            field=definition.state_field,
-            expected=definition.initial,
-            got=state,
-        )
-    return state
-
-
-def _left_out(record: Any, exclude: Collection[str]) -> set[str]:
-    known = [field.name for field in record._meta.get_fields() if getattr(field, "concrete", False)]
-    if isinstance(exclude, str):
-        raise TypeError(f"create(exclude=…): expected names of fields in a list, got the text {exclude!r}.")
-    for name in exclude:
-        if name not in known:
-            raise TypeError(
-                f"create(exclude=…): {record._meta.object_name} has no field {name!r}. {did_you_mean(name, known)}"
-            )
-    return set(exclude)
-
-
-def _validate(definitions: Sequence[Definition], record: Any, using: str, left_out: set[str]) -> None:
-    owned = {name for one in definitions for name in one.owned_fields} | left_out
-    record._state.db = using  # where relations and constraints are looked up
-    problems: list[InputProblem] = []
-    try:
-        with uniqueness.looked_for_on(record, using):
-            record.full_clean(exclude=owned)
-    except ValidationError as error:
-        for name, errors in error.error_dict.items():
-            problems += inputs.problems_of(errors, "" if name == NON_FIELD_ERRORS else name)
-    except inputs.CHOKED:
-        problems += (found := list(_choking(record, owned)))
-        if not found:
-            raise
-    problems += _unreadable(record, {problem.field for problem in problems}, using)
-    if problems:
-        invalid = InvalidInput(
-            " ".join(str(problem) for problem in problems), problems=problems, lifecycle=definitions[0].name
-        )
-        missing = sorted({problem.field for problem in problems if problem.code in ("null", "blank")})
-        if missing:  # for who wrote the call, not for who filled in a form
-            invalid.add_note(f"If {record._meta.object_name}.save() fills them itself: create(…, exclude={missing}).")
-        raise invalid
-
-
-def _choking(record: Any, owned: set[str]) -> Iterator[InputProblem]:
-    """The columns whose own cleaning fails with something else than a complaint: a value of another type."""
-    for field in record._meta.concrete_fields:
-        if field.name in owned or field.generated:
-            continue
-        value = record.__dict__.get(field.attname)
-        if value is None or hasattr(value, "resolve_expression"):
-            continue
-        try:
-            field.clean(value, record)
-        except ValidationError as error:
-            yield from inputs.problems_of([error], field.name)
-        except inputs.CHOKED as error:
-            yield InputProblem(field=field.name, code="invalid", message=str(error))
-
-
-def _unreadable(record: Any, complained_of: set[str], using: str) -> Iterator[InputProblem]:
-    for field in record._meta.concrete_fields:
-        if field.name in complained_of or field.generated:
-            continue
-        complaint = readable.complaint(field, record.__dict__.get(field.attname), using)
-        if complaint is not None:
-            yield InputProblem(field=field.name, code="invalid", message=complaint)
-
-
-def _input(input: Any) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    if input is None:
-        return {}, {}
-    try:
-        if not isinstance(input, Mapping):
-            raise InvalidPayload(f"expected an object of named values, got {input!r:.80}.", path="$")
-        return dict(input), payloads.jsonable(input, what="input", limit=options().payload_limit)
-    except InvalidPayload as error:
-        path = str(error.facts.get("path", "")).removeprefix("$").removeprefix(".")
-        problem = InputProblem(field=path, code="invalid_payload", message=error.message)
-        raise InvalidInput(f"input: {error.message}", problems=[problem]) from error
 
 
 def _fingerprint(definition: Definition, record: Any, state: str, actor: Actor, stored: Mapping[str, Any]) -> str:

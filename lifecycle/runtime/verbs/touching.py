@@ -14,7 +14,7 @@ from lifecycle.runtime.deciding import expectations, orders
 from lifecycle.runtime.results import Fired
 from lifecycle.runtime.verbs import firing
 from lifecycle.runtime.writing import retrying
-from lifecycle.store import history, lives, records
+from lifecycle.store import history, lives, moving, records
 from lifecycle.store.record_keys import RecordKey
 
 
@@ -46,7 +46,7 @@ def touch(record: Record, *, actor: Any, reason: str = "", lifecycle: Any = None
         expectations.refuse_edits(definition, row, edits)
         if records.version_of(definition, row) == 0:
             lives.begin_saved(definition, row, key, now)
-        records.renumber(definition, row, records.version_of(definition, row) + 1, using)
+        moving.renumber(definition, row, records.version_of(definition, row) + 1, using)
         state = records.state_of(definition, row)
         entry = TransitionLog(
             lifecycle=definition.name,
@@ -65,7 +65,7 @@ def touch(record: Record, *, actor: Any, reason: str = "", lifecycle: Any = None
         return Fired(record=row, entry=history.append(entry, using))
 
     def settle(touched: Fired[Any]) -> None:
-        records.align(definition, record, touched.record)
+        moving.align(definition, record, touched.record)
 
     try:
         touched = retrying.in_own_transaction(work, using, settle=settle)
