@@ -8,36 +8,26 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from lifecycle import operations
 from lifecycle.admin.lists.lifecycle_filter import LifecycleFilter
 from lifecycle.admin.lists.read_only import ForceForm, ReadOnlyAdmin
 from lifecycle.admin.parts import addresses, badges, permissions, reasons, record_names, times
 from lifecycle.admin.parts.attempts import attempts_in_words, pips
-from lifecycle.admin.parts.icons import icon
 from lifecycle.admin.parts.reports import MOST_ROWS, ReportRow
-from lifecycle.admin.runs import filters, offers, page, sentences
+from lifecycle.admin.runs import attention, filters, offers, page, sentences
+from lifecycle.admin.runs.run_list import RunList
 from lifecycle.exceptions import InvalidInput, LifecycleError
-from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
+from lifecycle.models import EffectRun
 from lifecycle.operations.preconditions import checked_reason
 from lifecycle.runtime.acting import actor_of
-
-# Abandoned, waiting, dead, failed, then the rest: the rows that need a person come first.
-URGENCY = Case(
-    When(follow_up=FollowUp.ABANDONED, then=Value(0)),
-    When(follow_up=FollowUp.PENDING, then=Value(1)),
-    When(status=RunStatus.DEAD, then=Value(2)),
-    When(status=RunStatus.FAILED, then=Value(3)),
-    default=Value(4),
-    output_field=IntegerField(),
-)
 
 Operation = Callable[..., Any]
 ACTIONS: dict[str, Operation] = {
@@ -46,26 +36,6 @@ ACTIONS: dict[str, Operation] = {
     offers.CANCEL: operations.cancel_run,
 }
 FORCEABLE = (offers.RETRY, offers.CANCEL)
-
-
-class RunList(ChangeList):
-    """The list with everything its columns say about the page's rows, in a number of queries that never grows."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        """Reads the page, then what belongs to its rows."""
-        super().get_results(request)
-        runs: list[Any] = list(self.result_list)
-        named = record_names.named(runs, request, self.model_admin.admin_site)
-        ids = [run.pk for run in runs]
-        attempts: dict[int, list[EffectAttempt]] = {}
-        for attempt in EffectAttempt.objects.filter(run_id__in=ids).defer("traceback").order_by("id"):
-            attempts.setdefault(attempt.run_id, []).append(attempt)
-        cancels = {row.run_id: row for row in OperatorAction.objects.filter(run_id__in=ids, action="cancel")}
-        for run in runs:
-            run.shown_record = named.get((run.lifecycle, run.record_id))
-            run.shown_attempts = attempts.get(run.pk, [])
-            run.shown_cancel = cancels.get(run.pk)
-        self.result_list = runs
 
 
 @admin.register(EffectRun)
@@ -93,7 +63,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
 
     def get_ordering(self, request: HttpRequest) -> list[Any]:
         """What needs a person first, then the newest."""
-        return [URGENCY.asc(), "-id"]
+        return [attention.URGENCY.asc(), "-id"]
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -110,7 +80,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """The list under the sentence that says what needs a person."""
-        context = {"strip": self._strip(request), **(extra_context or {})}
+        context = {"strip": attention.sentence(), **(extra_context or {})}
         return super().changelist_view(request, context)
 
     # Columns ----------------------------------------------------------------------------------------
@@ -159,34 +129,6 @@ class EffectRunAdmin(ReadOnlyAdmin):
         """One or two sentences."""
         said = sentences.line(run, run.shown_cancel)
         return format_html('<span class="lc-what">{}</span><span class="lc-second">{}</span>', said.happened, said.next)
-
-    def _strip(self, request: HttpRequest) -> Any:
-        counts = EffectRun.objects.aggregate(
-            all=Count("id", filter=filters.NEEDS_A_PERSON),
-            abandoned=Count("id", filter=Q(follow_up=FollowUp.ABANDONED)),
-            dead=Count("id", filter=Q(status=RunStatus.DEAD)),
-            failed=Count("id", filter=Q(status=RunStatus.FAILED)),
-            waiting=Count("id", filter=Q(follow_up=FollowUp.PENDING)),
-        )
-        if not counts["all"]:
-            return format_html("{} {}", icon("check"), _("Nothing needs a person."))
-        abandoned, dead, failed, waiting = (counts[name] for name in ("abandoned", "dead", "failed", "waiting"))
-        texts = [
-            (
-                abandoned,
-                "follow_up=abandoned",
-                ngettext("%d follow-up abandoned", "%d follow-ups abandoned", abandoned),
-            ),
-            (dead, "status=dead", ngettext("%d dead", "%d dead", dead)),
-            (failed, "status=failed", ngettext("%d failed", "%d failed", failed)),
-            (waiting, "follow_up=pending", ngettext("%d follow-up waiting", "%d follow-ups waiting", waiting)),
-        ]
-        links = ((query, text % count) for count, query, text in texts if count)
-        return format_html(
-            '<strong><a href="?status=attention">{}</a></strong> {}',
-            ngettext("%d needs a person:", "%d need a person:", counts["all"]) % counts["all"],
-            format_html_join(" ", '<a href="?{}">{}</a>', links),
-        )
 
     # Bulk -------------------------------------------------------------------------------------------
 
@@ -250,7 +192,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
             fresh = self.operate(request, run, name, reason=reason, force=force)
         except LifecycleError as error:
             return ReportRow(name=title, url=url, done=False, why=reasons.of_error(error))
-        return ReportRow(name=title, url=url, done=True, said=done(name, fresh))
+        return ReportRow(name=title, url=url, done=True, said=offers.done(name, fresh))
 
     def operate(self, request: HttpRequest, run: Any, name: str, *, reason: str, force: bool) -> EffectRun:
         """One operator action about one run; the operations write its audit row, this the admin's own log.
@@ -260,7 +202,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
         """
         forced = {"force": force} if name in FORCEABLE else {}
         fresh: EffectRun = ACTIONS[name](run, actor=actor_of(request), reason=reason, **forced)
-        said = done(name, fresh)
+        said = offers.done(name, fresh)
         self.log_change(request, fresh, f"{said} {reason}".strip() + (f" ({_('forced')})" if force and forced else ""))
         return fresh
 
@@ -296,7 +238,7 @@ class EffectRunAdmin(ReadOnlyAdmin):
             title = _("Nothing was done.") if name != offers.CONTINUE else _("The follow-up was refused.")
             status = 400 if isinstance(error, InvalidInput) else 409
             return self._page(request, fresh, refusal=(title, reasons.of_error(error)), typed=typed, status=status)
-        self.message_user(request, done(name, fresh), messages.SUCCESS)
+        self.message_user(request, offers.done(name, fresh), messages.SUCCESS)
         return HttpResponseRedirect(request.path)
 
     def _page(
@@ -312,15 +254,3 @@ class EffectRunAdmin(ReadOnlyAdmin):
             "may_operate": permissions.may_operate(request.user),
         }
         return TemplateResponse(request, "admin/lifecycle/run.html", context, status=status)
-
-
-def done(name: str, run: EffectRun) -> str:
-    """What an operator action has come to, as a sentence."""
-    about = sentences.known(run)
-    if name == offers.RETRY:
-        return _("Run %(n)s is queued again.") % {"n": run.pk}
-    if name == offers.CANCEL:
-        return _("Run %(n)s is cancelled.") % {"n": run.pk}
-    if run.follow_up == FollowUp.APPLIED:
-        return _("Run %(n)s: “%(name)s” was fired.") % {"n": run.pk, "name": about.follow_up_label}
-    return _("Run %(n)s: the follow-up was dropped, the record had moved on.") % {"n": run.pk}

@@ -1,4 +1,4 @@
-"""Filters of the run list: status, follow-up, age, lifecycle, effect."""
+"""Filters of the run list: status, follow-up, age, effect."""
 
 from __future__ import annotations
 
@@ -12,12 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from lifecycle import clock, registry
 from lifecycle.admin.lists.lifecycle_filter import UNKNOWN, LifecycleFilter
+from lifecycle.admin.runs import attention
 from lifecycle.models import EffectRun, FollowUp, RunStatus
-
-# What the strip above the list counts, and what stands first in it.
-NEEDS_A_PERSON = Q(follow_up__in=[FollowUp.ABANDONED, FollowUp.PENDING]) | Q(
-    status__in=[RunStatus.DEAD, RunStatus.FAILED]
-)
 
 
 class StatusFilter(admin.SimpleListFilter):
@@ -32,7 +28,7 @@ class StatusFilter(admin.SimpleListFilter):
         """The runs of the chosen status."""
         value = self.value()
         if value == "attention":
-            return queryset.filter(NEEDS_A_PERSON)
+            return queryset.filter(attention.NEEDS_A_PERSON)
         return queryset.filter(status=value) if value in RunStatus.values else queryset
 
 

@@ -42,6 +42,18 @@ def offers(run: EffectRun, record: NamedRecord) -> list[Offer]:
     return made
 
 
+def done(name: str, run: EffectRun) -> str:
+    """What an operator action has come to, as a sentence."""
+    about = known(run)
+    if name == RETRY:
+        return _("Run %(n)s is queued again.") % {"n": run.pk}
+    if name == CANCEL:
+        return _("Run %(n)s is cancelled.") % {"n": run.pk}
+    if run.follow_up == FollowUp.APPLIED:
+        return _("Run %(n)s: “%(name)s” was fired.") % {"n": run.pk, "name": about.follow_up_label}
+    return _("Run %(n)s: the follow-up was dropped, the record had moved on.") % {"n": run.pk}
+
+
 def leased(run: EffectRun) -> bool:
     """Whether a worker holds it at this moment."""
     return run.status == RunStatus.RUNNING and run.lease_until is not None and run.lease_until > clock.now()
