@@ -1,4 +1,4 @@
-"""Documented: the OpenAPI inspector of an endpoint, which is the project's own, taught what the endpoint does.
+"""Documented: the OpenAPI inspector of an endpoint: the project's own, extended by what the endpoint does.
 
 drf-spectacular is optional. Nothing here imports it: a project that describes its API with it has named its inspector
 in ``DEFAULT_SCHEMA_CLASS`` (or on its viewset), and only then ours is loaded and mixed in.
@@ -16,25 +16,25 @@ class Documented:
     """The class attribute ``schema`` of the lifecycle's views.
 
     Args:
-        teacher: the name of the class in `lifecycle.rest.openapi` that knows these endpoints.
+        extension: the name of the class in `lifecycle.rest.openapi` that describes these endpoints.
     """
 
-    def __init__(self, teacher: str) -> None:
-        self._teacher = teacher
+    def __init__(self, extension: str) -> None:
+        self._extension = extension
         self._given: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
         self._defined_on = owner
 
     def __get__(self, view: Any, owner: type[Any]) -> Any:
-        """The inspector that stands behind ours in the class's order of bases, taught if it is drf-spectacular's."""
+        """The inspector that stands behind ours in the class's order of bases, extended if it is drf-spectacular's."""
         if view is not None and view in self._given:
             return self._given[view]
         found = super(self._defined_on, owner).schema  # type: ignore[misc]
         if not _is_spectacular(found):
             return found
         kind: Any = type(found)
-        inspector = _taught(kind, self._teacher)()
+        inspector = _extended(kind, self._extension)()
         inspector.view = view
         return inspector
 
@@ -52,7 +52,7 @@ def _is_spectacular(inspector: Any) -> bool:
 
 
 @cache
-def _taught(inspector: type[Any], teacher: str) -> type[Any]:
+def _extended(inspector: type[Any], extension: str) -> type[Any]:
     from lifecycle.rest import openapi
 
-    return type(inspector.__name__, (getattr(openapi, teacher), inspector), {})
+    return type(inspector.__name__, (getattr(openapi, extension), inspector), {})

@@ -1,4 +1,4 @@
-"""The one error body, and which status each error of the library is answered with."""
+"""Error body: one JSON body for every error, and the HTTP status of each of the library's errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that only HTTP knows."""
+"""BodyTooLarge: the answer 413."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fingerprint: whether a view is what the client has already, told by one query."""
+"""Fingerprint: the ETag of a view, which tells by one query whether the client has it already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endpoints for operators: all runs, all definitions, whatever record they belong to."""
+"""Operator endpoints: all runs, all definitions, whatever record they belong to."""
 
 from __future__ import annotations
 

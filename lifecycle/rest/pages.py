@@ -1,4 +1,4 @@
-"""Pages: history and runs, newest first, by cursor."""
+"""NewestFirst: cursor pagination of history and runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moment: a point in time that a query string names."""
+"""Timestamp: a point in time in a query string, within what every database can compare with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Health: the tiles on top of the Lifecycles page — tick, queues, broker, clock; per database, worst words first."""
+"""Health: the tiles on top of the Lifecycles page: tick, queues, broker and clock, per database."""
 
 from __future__ import annotations
 

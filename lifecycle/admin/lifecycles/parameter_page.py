@@ -1,4 +1,4 @@
-"""Parameter page: one value as a form of its type, judged by the operation alone, with the changes before it."""
+"""Parameter page: a form for one parameter's value, and the changes made to it before."""
 
 from __future__ import annotations
 

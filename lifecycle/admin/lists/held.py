@@ -1,4 +1,4 @@
-"""TriggerHoldAdmin: timeouts and deadlines that were due and refused — why, since when, and what to do about it."""
+"""TriggerHoldAdmin: timeouts and deadlines that were due and refused: why, since when, what to do about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ReadOnlyAdmin: what all pages of the library's own rows share — nothing is typed in, changed or deleted there."""
+"""ReadOnlyAdmin: the base of all pages of the library's own rows; nothing is typed in, changed or deleted there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what on the admin's pages of the library itself."""
+"""Permissions: who may see the library's own pages, and who may operate there."""
 
 from __future__ import annotations
 

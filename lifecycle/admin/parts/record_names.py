@@ -1,4 +1,4 @@
-"""Naming: the records that rows of ours point to — looked up together, and only those this user may see."""
+"""Record names: the records that our rows point to, looked up together, only those this user may see."""
 
 from __future__ import annotations
 

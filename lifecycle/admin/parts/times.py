@@ -1,4 +1,4 @@
-"""Time as people read it: lengths of two units at most, the clock for today, date and clock before."""
+"""Times as people read them: two units at most, the clock for today, date and clock before."""
 
 from __future__ import annotations
 

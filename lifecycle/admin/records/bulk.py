@@ -1,4 +1,4 @@
-"""Bulk: one transition for many rows of a list — asked on a page of its own, reported row by row."""
+"""Bulk action: one transition for many rows of a list: a page that asks first, then a report row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inline: records of a lifecycle on another record's page; those added there begin their life through the runtime."""
+"""Inline: records with a lifecycle on another record's page; those added there are created by the runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offer: one thing an operator may do about a run — its consequence, or why not, said before the click."""
+"""Offer: an operator action on a run's page: what it will do, or why it is not possible, said before the click."""
 
 from __future__ import annotations
 

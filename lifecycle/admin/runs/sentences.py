@@ -1,4 +1,4 @@
-"""Sentence: what happened to a run and what comes next, in words — a line of the list, the notice of the page."""
+"""Sentence: what happened to a run and what comes next: a line of the list, the notice of the page."""
 
 from __future__ import annotations
 

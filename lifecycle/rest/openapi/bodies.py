@@ -1,4 +1,4 @@
-"""Bodies: what the endpoints that change something read."""
+"""Request bodies of the endpoints that write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Described: what the descriptions of all our endpoints share."""
+"""Described: the base of all our OpenAPI descriptions: components, throttling, pagination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statuses: with what each endpoint may answer, and what that means."""
+"""Status codes: which of them each endpoint may answer, and what they mean."""
 
 from __future__ import annotations
 
