@@ -21,10 +21,6 @@ class Expiry:
     window: dt.timedelta
 
     @property
-    def seconds_left(self) -> int:
-        return max(0, int(self.left.total_seconds()))
-
-    @property
     def percent_left(self) -> int:
         return max(0, min(100, round(100 * self.left / self.window))) if self.window else 0
 

@@ -28,7 +28,7 @@ class NextStep:
     who: Any
     tone: str
     icon: str
-    left: dt.timedelta | None = None  # what the clock in ``what`` shows, where there is one
+    expiry: Expiry | None = None  # what the clock in ``what`` counts down to, where there is one
 
 
 def of(order: Order, expiry: Expiry | None, run: EffectRun | None) -> NextStep | None:
@@ -42,7 +42,7 @@ def of(order: Order, expiry: Expiry | None, run: EffectRun | None) -> NextStep |
         return NextStep(what=what, who=_("an operator"), tone="danger", icon="bolt")
     if expiry is not None:
         tone = "danger" if expiry.left < SOON else "waiting"
-        return NextStep(what=_("Expires in %(left)s"), who=_("the customer"), tone=tone, icon="clock", left=expiry.left)
+        return NextStep(what=_("Expires in %(left)s"), who=_("the customer"), tone=tone, icon="clock", expiry=expiry)
     if order.status in (S.CREATING_CHECKOUT, S.REFUNDING) and run is not None:
         return NextStep(what=working(run), who=_("the system"), tone="progress", icon="half")
     return FIXED.get(order.status)

@@ -77,11 +77,10 @@ def _diagrams(view: RecordView) -> dict[str, SafeString]:
 
 
 def _action(item: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
-    form = bound.get(item.name)
-    if form is None and item.form is not None:
-        form = item.form()
+    filled_in = bound.get(item.name)
+    form = item.form() if filled_in is None and item.form is not None else filled_in
     targets = [OrderLifecycle.definition.states[target] for target in item.targets]
-    return {"item": item, "form": form, "targets": targets}
+    return {"item": item, "form": form, "filled_in": filled_in is not None, "targets": targets}
 
 
 def _elsewhere(state: str) -> list[tuple[Any, list[Any]]]:

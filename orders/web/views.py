@@ -12,7 +12,6 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count
@@ -22,7 +21,8 @@ from django.utils import timezone
 from django.utils.cache import get_conditional_response
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
+from django.views.defaults import page_not_found
 
 from lifecycle.exceptions import Conflict, InvalidInput, Refused, RequestReused
 from lifecycle.models import EffectRun
@@ -30,7 +30,7 @@ from lifecycle.runtime import create
 from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 from orders.models import Order, StrayPayment
 from orders.payments import ProviderRefused, ProviderUnavailable
-from orders.web import conflicts, console, expiry, fingerprints, next_steps, pages
+from orders.web import conflicts, console, expiry, fingerprints, interrupted, next_steps, pages
 from orders.web.forms import NewOrderForm
 from orders.web.pages import Notice
 from orders.web.reasons import said
@@ -42,17 +42,33 @@ OPEN = [state for state in S if state not in CLOSED]
 PER_PAGE = 25
 TO_SHIP_SHOWN = 10
 LATE = timedelta(days=1)  # who has paid waits no longer for the parcel to leave
-NOT_INPUT = frozenset({"csrfmiddlewaretoken", "version", "request_id"})
+NOT_INPUT = frozenset({"csrfmiddlewaretoken", "version", "request_id", "reader"})
 
 
 def staff(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Only people who work here."""
+    """Only people who work here; who asks for something that is not there is shown the way back."""
 
-    @login_required
     @functools.wraps(view)
     def guarded(request: HttpRequest, **arguments: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return interrupted.log_in_first(request)
         if not request.user.is_staff:
             raise PermissionDenied
+        try:
+            return view(request, **arguments)
+        except Http404 as missing:  # by our own page also while developing
+            return page_not_found(request, missing)
+
+    return guarded
+
+
+def clicked(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Only a form of the order's page; who comes by the address alone is led to that page."""
+
+    @functools.wraps(view)
+    def guarded(request: HttpRequest, **arguments: Any) -> HttpResponse:
+        if request.method != "POST":
+            return redirect("orders:detail", pk=arguments["pk"])
         return view(request, **arguments)
 
     return guarded
@@ -140,8 +156,11 @@ def _chips(counts: Mapping[str, int]) -> list[tuple[str, Any, int]]:
 
 
 def _unchanged(request: HttpRequest, etag: str | None) -> HttpResponse | None:
-    """304 when the reader has this page already; a page with something to say is always sent."""
-    if etag is None or len(messages.get_messages(request)):
+    """304 when the page itself asks again and has not changed; one with something to say is always sent.
+
+    A browser that loads a page again shows what it has kept after a 304, with clocks that begin where they did then.
+    """
+    if etag is None or "HX-Request" not in request.headers or len(messages.get_messages(request)):
         return None
     answer = get_conditional_response(request, etag=etag)
     return answer if answer is not None and answer.status_code == 304 else None
@@ -161,7 +180,8 @@ def _with_tag(response: HttpResponse, etag: str | None) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """A new order, begun through the runtime; sending the form twice makes one."""
-    form = NewOrderForm(request.POST or None)
+    before = interrupted.given_back(request) if request.method == "GET" else None
+    form = NewOrderForm(request.POST or None, initial=before.given if before else None)
     if request.method == "POST" and form.is_valid():
         order = form.order()
         try:
@@ -179,7 +199,13 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "orders/new.html",
-        {"form": form, "request_id": _new_request_id(), "to_ship_count": _to_ship_count(), "here": "new"},
+        {
+            "form": form,
+            "interrupted": before,
+            "request_id": _new_request_id(),
+            "to_ship_count": _to_ship_count(),
+            "here": "new",
+        },
         status=400 if form.errors else 200,
     )
 
@@ -192,7 +218,22 @@ def new(request: HttpRequest) -> HttpResponse:
 def detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Where the order is, what can be done, what happened, what is pending."""
     etag = _fingerprint(pk, request)
-    return _unchanged(request, etag) or _with_tag(_page(request, _order(pk), etag=etag), etag)
+    return _unchanged(request, etag) or _with_tag(_looked_at(request, _order(pk), etag), etag)
+
+
+def _looked_at(request: HttpRequest, order: Order, etag: str | None) -> HttpResponse:
+    """The page; for who had to log in between filling in a form and pressing its button, with the form as it was."""
+    before = interrupted.given_back(request) if "HX-Request" not in request.headers else None
+    if before is None:
+        return _page(request, order, etag=etag)
+    edge = OrderLifecycle.definition.transitions.get(before.transition)
+    typed = _typed(edge.form, before.given) if edge is not None else []
+    sentences = [_("Nothing was done: press the button again.")]
+    if typed:
+        sentences.append(_("What you had filled in:"))
+    notice = Notice(title=_("You had to log in again."), sentences=sentences, typed=typed)
+    bound = {before.transition: edge.form(initial=before.given)} if edge is not None and edge.form else {}
+    return _page(request, order, etag=etag, notice=notice, bound=bound)
 
 
 @staff
@@ -208,7 +249,7 @@ def provider_card(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @staff
-@require_POST
+@clicked
 def fire(request: HttpRequest, pk: int, transition: str) -> HttpResponse:
     """Fires a transition for the person who clicked, on the version they were looking at."""
     order = _order(pk)
@@ -248,7 +289,7 @@ def fire(request: HttpRequest, pk: int, transition: str) -> HttpResponse:
 
 
 @staff
-@require_POST
+@clicked
 def retry_stray_refund(request: HttpRequest, pk: int, stray: int) -> HttpResponse:
     """Asks the provider once more to give a stray payment back."""
     found = get_object_or_404(StrayPayment, pk=stray, order=pk)
@@ -262,7 +303,7 @@ def retry_stray_refund(request: HttpRequest, pk: int, stray: int) -> HttpRespons
 
 
 @staff
-@require_POST
+@clicked
 def provider(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     """Presses one of the provider's buttons for the demo: pay, decline, hold, deliver."""
     order = _order(pk)

@@ -106,11 +106,9 @@ def pips(signs: list[str]) -> SafeString:
 @register.simple_tag
 def next_step_badge(step: NextStep) -> SafeString:
     what: Any = step.what
-    if step.left is not None:
+    if step.expiry is not None:
         clock = format_html(
-            '<span class="lc-num" data-left="{}">{}</span>',
-            max(0, int(step.left.total_seconds())),
-            countdown(step.left),
+            '<span class="lc-num" data-until="{}">{}</span>', milliseconds(step.expiry.at), countdown(step.expiry.left)
         )
         what = format_html(str(step.what).replace("%(left)s", "{}"), clock)
     return badge(step.tone, what, icon_name=step.icon, size="is-quiet")
@@ -121,13 +119,18 @@ def ago(moment: dt.datetime | None, now: dt.datetime, units: int = 2) -> SafeStr
     """A length of time that goes on while the page is looked at."""
     if moment is None:
         return SafeString("")
-    length = now - moment
     return format_html(
         '<span class="lc-num" data-since="{}" data-units="{}">{}</span>',
-        max(0, int(length.total_seconds())),
+        milliseconds(moment),
         units,
-        spoken(length, units),
+        spoken(now - moment, units),
     )
+
+
+@register.filter
+def milliseconds(moment: dt.datetime) -> int:
+    """A moment as scripts count it."""
+    return int(moment.timestamp() * 1000)
 
 
 @register.simple_tag

@@ -29,6 +29,7 @@ class Person:
     def __init__(self, browser: Browser, url: str, problems: list[str], **options: Any) -> None:
         self.url = url
         self.problems = problems
+        self.awaited: list[str] = []
         self.context: BrowserContext = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         self.context.add_init_script(WATCH)
         self.context.set_default_timeout(20_000)
@@ -41,8 +42,13 @@ class Person:
         return page
 
     def _hear(self, message: Any) -> None:
-        if message.type in ("error", "warning") and not EXPECTED.match(message.text):
+        expected = EXPECTED.match(message.text) or any(words in message.text for words in self.awaited)
+        if message.type in ("error", "warning") and not expected:
             self.problems.append(f"{message.location.get('url')}: {message.text}")
+
+    def expects(self, *words: str) -> None:
+        """From now on the browser may complain in these words: the test makes what it complains about."""
+        self.awaited += words
 
     def close(self) -> None:
         self.context.close()

@@ -70,6 +70,56 @@ def test_only_people_who_work_here_do_things_and_only_from_our_pages(address: st
     assert (stray.status, stray.order.status) == ("needs_attention", "draft")
 
 
+def test_a_click_after_the_end_of_the_session_leads_back_to_the_order_with_what_was_filled_in(
+    clerk: User, admin: User
+) -> None:
+    order = OrderFactory(status="paid")
+    page, address = f"/orders/{order.pk}/", f"/orders/{order.pk}/fire/ship/"
+    filled_in = {"reader": clerk.pk, "version": 0, "carrier": "UPS", "tracking_number": "1Z 999"}
+
+    def comes_back(person: User) -> str:
+        browser = Client()
+        answer = browser.post(address, filled_in)
+        assert answer.headers["location"] == f"/accounts/login/?next={page}"
+        browser.post(answer.headers["location"], {"username": person.get_username(), "password": "x"})
+        shown = browser.get(page).content.decode()
+        assert "1Z 999" not in browser.get(page).content.decode()  # said once
+        return shown
+
+    assert 'name="tracking_number" value="1Z 999"' in comes_back(clerk)
+    assert "1Z 999" not in comes_back(admin)  # another person's
+    order.refresh_from_db()
+    assert order.status == "paid"
+
+
+def test_what_is_kept_of_a_click_without_a_session_is_bounded() -> None:
+    browser = Client()
+    browser.post("/orders/new/", {f"field{number}": "x" * 5000 for number in range(100)})
+    kept = browser.session["interrupted"]["given"]
+    assert (len(kept), max(map(len, kept.values()))) == (20, 500)
+
+
+@pytest.mark.parametrize("address", POSTS[1:])
+def test_who_comes_to_a_button_by_its_address_is_led_to_the_order(address: str, clerk_client: Client) -> None:
+    stray = StrayPaymentFactory(status="needs_attention")
+    page = f"/orders/{stray.order.pk}/"
+    path = address.format(pk=stray.order.pk, stray=stray.pk)
+    assert clerk_client.get(path).headers["location"] == page
+    assert Client().get(path).headers["location"] == f"/accounts/login/?next={page}"
+
+
+def test_what_is_not_there_or_not_for_one_is_a_page_with_a_way_back(clerk_client: Client, settings: Any) -> None:
+    stranger = Client()
+    stranger.force_login(User.objects.create_user("customer"))
+    settings.DEBUG = True  # as the demo runs
+    missing, refused = clerk_client.get("/orders/999/"), stranger.get("/")
+    assert (missing.status_code, refused.status_code) == (404, 403)
+    assert 'href="/?state=all"' in missing.content.decode()
+    assert "There is nothing at this address." in missing.content.decode()
+    assert 'action="/accounts/logout/"' in refused.content.decode()
+    assert "You are logged in as customer." in refused.content.decode()
+
+
 def test_an_order_is_begun_once_however_often_the_form_is_sent(clerk_client: Client, clerk: User) -> None:
     form = {
         "customer": "Ada",

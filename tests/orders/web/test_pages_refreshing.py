@@ -46,8 +46,13 @@ def languages(settings: Any) -> Iterator[None]:
     translation.activate(settings.LANGUAGE_CODE)
 
 
+def asked_again(client: Client, path: str, tag: str, **headers: str) -> Any:
+    """As the page's own script asks."""
+    return client.get(path, headers={"if-none-match": tag, "hx-request": "true", **headers})
+
+
 def again(client: Client, path: str, tag: str) -> int:
-    return client.get(path, headers={"if-none-match": tag}).status_code
+    return int(asked_again(client, path, tag).status_code)
 
 
 @pytest.fixture
@@ -59,10 +64,16 @@ def test_an_unchanged_order_answers_304_with_one_query_of_its_own(clerk_client: 
     path = f"/orders/{order.pk}/"
     tag = clerk_client.get(path).headers["etag"]
     with CaptureQueriesContext(connection) as asked:
-        answer = clerk_client.get(path, headers={"if-none-match": tag})
+        answer = asked_again(clerk_client, path, tag)
     assert (answer.status_code, answer.content) == (304, b"")
     ours = [query["sql"] for query in asked if "session" not in query["sql"] and "auth_user" not in query["sql"]]
     assert len(ours) == 1, ours
+
+
+def test_a_browser_that_loads_a_page_again_gets_it_anew(clerk_client: Client, order: Order) -> None:
+    for path in (f"/orders/{order.pk}/", "/"):
+        answer = clerk_client.get(path, headers={"if-none-match": clerk_client.get(path).headers["etag"]})
+        assert answer.status_code == 200
 
 
 def test_an_unchanged_list_answers_304_with_one_query_of_its_own(clerk_client: Client, order: Order) -> None:
@@ -78,7 +89,7 @@ def test_an_entry_a_run_and_a_stray_payment_make_a_new_page(
     path = f"/orders/{order.pk}/"
 
     def changed(tag: str, page: str = path) -> str:
-        answer = clerk_client.get(page, headers={"if-none-match": tag})
+        answer = asked_again(clerk_client, page, tag)
         assert answer.status_code == 200
         return answer.headers["etag"]
 
@@ -95,7 +106,7 @@ def test_an_entry_a_run_and_a_stray_payment_make_a_new_page(
 
 def test_another_language_is_another_page(clerk_client: Client, order: Order) -> None:
     tag = clerk_client.get("/").headers["etag"]
-    answer = clerk_client.get("/", headers={"if-none-match": tag, "accept-language": "de"})
+    answer = asked_again(clerk_client, "/", tag, **{"accept-language": "de"})
     assert answer.status_code == 200
     assert '<html lang="de">' in answer.content.decode()
 
@@ -116,7 +127,7 @@ def test_what_is_to_be_said_is_said_though_nothing_has_changed(
     path = f"/orders/{order.pk}/"
     tag = clerk_client.get(path).headers["etag"]
     clerk_client.post(f"/orders/{order.pk}/provider/pay/", {"session": "cs_1"})
-    answer = clerk_client.get(path, headers={"if-none-match": tag})
+    answer = asked_again(clerk_client, path, tag)
     assert answer.status_code == 200
     assert [message.level for message in answer.context["messages"]] == [constants.ERROR]
 
@@ -130,7 +141,7 @@ def test_the_providers_card_comes_alone_and_only_when_it_differs(
     assert page.startswith('<section class="shop-card shop-outside" id="provider">')
     assert again(clerk_client, path, first.headers["etag"]) == 304
     monkeypatch.setattr(console, "card", lambda order: console.Card(holding=True))
-    assert "Holding events" in clerk_client.get(path, headers={"if-none-match": first.headers["etag"]}).content.decode()
+    assert "Holding events" in asked_again(clerk_client, path, first.headers["etag"]).content.decode()
 
 
 def test_no_order_has_no_page_and_no_card(clerk_client: Client) -> None:

@@ -1,12 +1,27 @@
-// clocks.js: lengths of time that go on while a page is looked at. The server writes how much is left or has passed;
-// only the difference is counted here, so a wrong clock on this machine does no harm.
+// clocks.js: lengths of time that go on while a page is looked at. Only the shop's clock counts: the page says the
+// moment it was made, every later answer says the moment of that one, and in between this machine counts seconds.
 
-const begun = new WeakMap();
+let known = null; // a moment by the shop's clock, and when we heard of it by a clock of ours that nobody sets
 
-function elapsed(element) {
-  if (!begun.has(element)) begun.set(element, performance.now());
-  return Math.floor((performance.now() - begun.get(element)) / 1000);
+function hear(moment) {
+  if (!Number.isNaN(moment)) known = { moment, at: performance.now() };
 }
+
+function now() {
+  return known.moment + performance.now() - known.at;
+}
+
+function hearFromThePage() {
+  hear(Date.parse(document.querySelector("#refresh time")?.getAttribute("datetime")));
+}
+
+// A page that was kept, or a machine that slept, is off by more than the second that headers leave open.
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (!event.detail.elt?.hasAttribute("data-refresh")) return;
+  const moment = Date.parse(event.detail.xhr?.getResponseHeader("Date")) + 500;
+  if (known && Math.abs(moment - now()) > 1500) hear(moment);
+  if (known) tick();
+});
 
 // 2:08, 1:02:08 above an hour; the same as orders/web/durations.py.
 export function countdown(seconds) {
@@ -34,18 +49,26 @@ export function spoken(seconds, most = 2) {
 }
 
 export function tick() {
-  for (const clock of document.querySelectorAll("[data-left]")) {
-    const left = Number(clock.dataset.left) - elapsed(clock);
+  for (const clock of document.querySelectorAll("[data-until]")) {
+    const left = Math.floor((Number(clock.dataset.until) - now()) / 1000);
     clock.textContent = countdown(left);
+    const timer = clock.closest("[role=timer]");
+    if (timer) timer.setAttribute("aria-label", timer.dataset.label.replace("{left}", spoken(left)));
     const bar = clock.parentElement.querySelector("[data-window]");
     if (bar) bar.setAttribute("width", Math.max(0, Math.min(100, (100 * left) / Number(bar.dataset.window))));
   }
   for (const clock of document.querySelectorAll("[data-since]")) {
-    clock.textContent = spoken(Number(clock.dataset.since) + elapsed(clock), Number(clock.dataset.units));
+    clock.textContent = spoken(Math.floor((now() - Number(clock.dataset.since)) / 1000), Number(clock.dataset.units));
   }
 }
 
 // A piece that was put in a moment ago begins to count at once, not at the next full second.
-document.addEventListener("htmx:afterSettle", tick);
-tick();
-setInterval(tick, 1000);
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.detail.elt?.id === "main") hearFromThePage();
+  if (known) tick();
+});
+hearFromThePage();
+if (known) {
+  tick();
+  setInterval(tick, 1000);
+}

@@ -14,7 +14,9 @@ function isChanged(field) {
   return field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
 }
 
+// Being filled in, filled in before the page came (a refused form, say), or just sent.
 function isInUse(part) {
+  if (part.querySelector("[data-filled-in], form.htmx-request")) return true;
   return [...part.querySelectorAll(EDITABLE)].some((field) => field === document.activeElement || isChanged(field));
 }
 
@@ -22,8 +24,7 @@ function isInUse(part) {
 function meaning(part) {
   const copy = part.cloneNode(true);
   copy.querySelectorAll("[name=csrfmiddlewaretoken], [name=request_id], [data-since]").forEach((node) => node.remove());
-  copy.querySelectorAll("[data-left]").forEach((node) => node.replaceChildren());
-  copy.querySelectorAll("[data-left]").forEach((node) => node.removeAttribute("data-left"));
+  copy.querySelectorAll("[data-until]").forEach((node) => node.replaceChildren());
   copy.querySelectorAll("[data-window]").forEach((node) => node.removeAttribute("width"));
   copy.querySelectorAll("details[open]").forEach((node) => node.removeAttribute("open"));
   copy.querySelectorAll(".is-new").forEach((node) => node.classList.remove("is-new"));
@@ -66,7 +67,12 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.elt?.hasAttribute("data-refresh") && document.hidden) event.preventDefault();
 });
 
-// Before a whole answer is used: is it still this page? After a log-out, say, it is not.
+function isThisPage(xhr) {
+  return xhr.status === 304 || xhr.responseText.includes(`data-page="${main().dataset.page}"`);
+}
+
+// Before a whole answer is used: is it still this page? After a log-out, say, it is not. What went wrong with a click is
+// said by clicks.js, with a page that asked by itself below.
 document.addEventListener("htmx:beforeSwap", (event) => {
   kept = false;
   const { elt, xhr } = event.detail;
@@ -74,11 +80,19 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     if (!xhr.responseText.includes('id="provider"')) event.detail.shouldSwap = false;
     return;
   }
-  if (xhr.status === 304 || xhr.responseText.includes(`data-page="${main().dataset.page}"`)) return;
+  if (isThisPage(xhr)) return;
   event.detail.shouldSwap = false;
-  if (xhr.status < 400) window.location.assign(xhr.responseURL);
-  else if (!isOwnRefresh(event)) window.location.reload();
+  if (xhr.status >= 400) return;
+  if (isOwnRefresh(event) && isInUse(main())) sayLoggedOut();
+  else window.location.assign(xhr.responseURL);
 });
+
+// Leaving now would lose what is being filled in; the button leads to the log-in, and back with all of it.
+function sayLoggedOut() {
+  if (document.getElementById("unanswered")?.dataset.about === "log-out") return;
+  const { loggedOut, kept: isKept } = document.getElementById("click-words").dataset;
+  document.dispatchEvent(new CustomEvent("shop:say", { detail: { title: loggedOut, sentence: isKept, about: "log-out" } }));
+}
 
 // Before one part is put in.
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
@@ -96,7 +110,10 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
 
 document.addEventListener("htmx:afterRequest", (event) => {
   const { elt, xhr } = event.detail;
-  if (!elt?.hasAttribute("data-refresh") || !xhr || !(xhr.status === 304 || xhr.status === 200)) return;
+  if (!elt?.hasAttribute("data-refresh")) return;
+  const isAnswered = Boolean(xhr) && (xhr.status === 304 || (xhr.status === 200 && (elt.id !== "refresh" || isThisPage(xhr))));
+  if (elt.id === "refresh") sayUnanswered(!isAnswered);
+  if (!isAnswered) return;
   const tag = xhr.getResponseHeader("ETag");
   // While a form is kept, the next round must bring the new page again.
   const holder = elt.id === "refresh" ? main() : elt;
@@ -107,6 +124,14 @@ document.addEventListener("htmx:afterRequest", (event) => {
   }
   if (elt.id === "refresh") seen(xhr.getResponseHeader("Date"));
 });
+
+function sayUnanswered(is) {
+  const foot = document.getElementById("refresh");
+  const said = foot?.querySelector(".shop-unanswered");
+  if (!said || foot.classList.contains("is-unanswered") === is) return;
+  foot.classList.toggle("is-unanswered", is);
+  said.textContent = is ? said.dataset.words.replace("{moment}", foot.querySelector("time").textContent) : "";
+}
 
 // The last line says when the page was last known to be right: the server's clock, in the zone the page is written in.
 function seen(date) {
@@ -131,8 +156,17 @@ document.addEventListener("htmx:afterSettle", (event) => {
   } else if (!document.activeElement || document.activeElement === document.body) main().focus({ preventScroll: true });
 });
 
+// Who comes back to a page, from another one or from another window, sees it as it is now.
+window.addEventListener("pageshow", (event) => {
+  const [how] = performance.getEntriesByType("navigation");
+  if (event.persisted || how?.type === "back_forward") window.htmx?.trigger("#refresh", "refresh");
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) window.htmx?.trigger("#refresh", "refresh");
+});
+
 // Time that has run out is news: ask at once, and again until the system has acted.
 setInterval(() => {
-  const clock = document.querySelector(".lc-left[data-left]");
+  const clock = document.querySelector(".lc-left[data-until]");
   if (clock && clock.textContent === "0:00") window.htmx?.trigger("#refresh", "refresh");
 }, 1000);
