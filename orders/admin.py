@@ -1,4 +1,4 @@
-"""Admin: orders and stray payments; what moves them is their lifecycle, shown and fired on their pages."""
+"""Admin: orders and stray payments, with the buttons, history and effect runs of their lifecycles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from orders.models import Order, StrayPayment
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
 else:
-    ModelAdmin = admin.ModelAdmin
+    ModelAdmin = admin.ModelAdmin  # Django's class takes no type when the program runs
+
+# Shown row by row, and never typed in.
+WRITTEN_BY_TRANSITIONS = [
+    ("payment_attempt", "payment_session_id", "payment_ref", "refund_ref"),
+    ("cancel_reason", "last_error"),
+    ("carrier", "tracking_number"),
+]
 
 
 @admin.register(Order)
@@ -25,25 +32,10 @@ class OrderAdmin(LifecycleAdminMixin, ModelAdmin):
         (None, {"fields": [("customer", "title"), ("amount_cents", "currency"), ("fail_checkouts", "fail_refunds")]}),
         (
             _("Written by the lifecycle"),
-            {
-                "fields": [
-                    ("payment_attempt", "payment_session_id", "payment_ref", "refund_ref"),
-                    ("cancel_reason", "last_error"),
-                    ("carrier", "tracking_number"),
-                ]
-            },
+            {"fields": [*WRITTEN_BY_TRANSITIONS]},
         ),
     ]
-    readonly_fields = [
-        "payment_attempt",
-        "payment_session_id",
-        "payment_ref",
-        "refund_ref",
-        "cancel_reason",
-        "last_error",
-        "carrier",
-        "tracking_number",
-    ]
+    readonly_fields = [name for row in WRITTEN_BY_TRANSITIONS for name in row]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Nothing is written before there is an order."""
@@ -66,11 +58,11 @@ class StrayPaymentAdmin(LifecycleAdminMixin, ModelAdmin):
     list_select_related = ["order"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """It begins with a payment nobody asked for."""
+        """The webhook records it."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """To look at; its transitions name their own permission."""
+        """Nothing on it is typed in; "Retry refund" asks for a permission of its own."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -1,4 +1,4 @@
-"""The shop's REST interface: orders, and the lifecycle's endpoints on them."""
+"""REST interface: orders to read and to create, and the lifecycle's endpoints on them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,22 @@ class StrayPaymentSerializer(serializers.ModelSerializer[StrayPayment]):
         read_only_fields = fields
 
 
+STATE = ["status", "status_changed_at", "lifecycle_version"]
+WRITTEN_BY_TRANSITIONS = [
+    "payment_attempt",
+    "payment_session_id",
+    "checkout_url",
+    "payment_ref",
+    "refund_ref",
+    "cancel_reason",
+    "last_error",
+    "carrier",
+    "tracking_number",
+]
+
+
 class OrderSerializer(serializers.ModelSerializer[Order]):
-    """An order; only what a customer says is written, everything else is what transitions made of it."""
+    """An order. What a customer says can be given; everything else is written by transitions."""
 
     # Empty until there is one; a model's URL or choice that is only read is not described so.
     checkout_url = serializers.CharField(read_only=True, label=_("checkout page"))
@@ -39,41 +53,18 @@ class OrderSerializer(serializers.ModelSerializer[Order]):
         model = Order
         fields = [
             "id",
-            "status",
-            "status_changed_at",
-            "lifecycle_version",
+            *STATE,
             "customer",
             "title",
             "amount_cents",
             "currency",
-            "payment_attempt",
-            "payment_session_id",
-            "checkout_url",
-            "payment_ref",
-            "refund_ref",
-            "cancel_reason",
-            "last_error",
-            "carrier",
-            "tracking_number",
+            *WRITTEN_BY_TRANSITIONS,
             "fail_checkouts",
             "fail_refunds",
             "created_at",
             "stray_payments",
         ]
-        read_only_fields = [
-            "status",
-            "status_changed_at",
-            "lifecycle_version",
-            "payment_attempt",
-            "payment_session_id",
-            "checkout_url",
-            "payment_ref",
-            "refund_ref",
-            "cancel_reason",
-            "last_error",
-            "carrier",
-            "tracking_number",
-        ]
+        read_only_fields = [*STATE, *WRITTEN_BY_TRANSITIONS]
 
 
 class OrderFilter(LifecycleFilterSet):
@@ -87,7 +78,7 @@ class OrderFilter(LifecycleFilterSet):
 
 
 class ErrorSerializer(serializers.Serializer[Any]):
-    """What Django REST framework answers on the addresses that are not the lifecycle's."""
+    """What Django REST framework answers when it refuses to show orders. The mixin describes its own endpoints."""
 
     detail = serializers.CharField(read_only=True)
 
@@ -100,7 +91,7 @@ REFUSED = dict.fromkeys((403, 404, 406), ErrorSerializer)
     retrieve=extend_schema(responses={200: OrderSerializer, 400: OpenApiTypes.OBJECT, **REFUSED}),
 )
 class OrderViewSet(LifecycleViewSetMixin, ReadOnlyModelViewSet[Order]):
-    """Orders: read, begin, fire."""
+    """Orders: read, create, fire."""
 
     lifecycle = OrderLifecycle
     queryset = Order.objects.all()
@@ -110,7 +101,7 @@ class OrderViewSet(LifecycleViewSetMixin, ReadOnlyModelViewSet[Order]):
     permission_classes = [IsAdminUser]
 
     def get_queryset(self) -> QuerySet[Order]:
-        """Orders; a list with its stray payments, one order with what tells whether they have moved."""
+        """A list brings its stray payments by one more query; one order brings their versions, for its fingerprint."""
         orders: QuerySet[Order] = super().get_queryset()
         if self.action == "list":
             return orders.prefetch_related("stray_payments")
@@ -119,5 +110,5 @@ class OrderViewSet(LifecycleViewSetMixin, ReadOnlyModelViewSet[Order]):
         return orders.annotate(strays_moved=Subquery(moved))
 
     def get_fingerprint_parts(self, record: Any) -> Sequence[Any]:
-        """An order is shown with its stray payments, which move by themselves."""
+        """The answer shows stray payments, and they move without their order: its ETag has to know."""
         return [record.strays_moved] if hasattr(record, "strays_moved") else []

@@ -1,4 +1,4 @@
-"""Order, and the payments that came for an order which did not want them."""
+"""Order, and the stray payments that no order asked for."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from lifecycle.models import LifecycleModel, StateField
 
 # What the column holds on every database, and so what an event about a payment may say.
 MOST_CENTS = 2**31 - 1
-
-
 CURRENCY_SIGNS = {"EUR": "€", "USD": "$", "GBP": "£"}
 
 
@@ -32,7 +30,7 @@ def not_blank(value: str) -> None:
 
 
 class Order(LifecycleModel):
-    """Something a customer wants to pay for; its status is moved by `orders.lifecycles.OrderLifecycle` alone."""
+    """Something a customer wants to pay for. Only `orders.lifecycles.OrderLifecycle` moves its status."""
 
     class Status(models.TextChoices):
         DRAFT = "draft", _("Draft")
@@ -75,6 +73,7 @@ class Order(LifecycleModel):
     last_error = models.CharField(_("last error"), max_length=500, blank=True, default="")
     carrier = models.CharField(_("carrier"), max_length=50, blank=True, default="")
     tracking_number = models.CharField(_("tracking number"), max_length=50, blank=True, default="")
+    # For the demo: how often the sandbox provider fails before it does what it is asked.
     fail_checkouts = models.PositiveSmallIntegerField(_("checkouts that fail first"), default=0)
     fail_refunds = models.PositiveSmallIntegerField(_("refunds that fail first"), default=0)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)

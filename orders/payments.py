@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 import httpx
 
+# Refusals by number that are none: too slow, too early, too many requests.
+TRY_AGAIN = (408, 425, 429)
+
 
 class ProviderUnavailable(Exception):
     """No usable answer: a time limit, a broken connection, or the provider's own trouble. Worth another try."""
@@ -31,7 +34,10 @@ class Session:
 
 
 class Payments(Protocol):
-    """What the effects ask of a provider; tests put their own in its place."""
+    """What the effects ask of a provider; tests put their own in its place.
+
+    ``simulate_failures`` is for the sandbox: so often it fails before it does what it is asked.
+    """
 
     def open_session(
         self,
@@ -112,8 +118,8 @@ class HttpPayments:
         idempotency_key: str = "",
         body: Any = None,
         query: dict[str, str] | None = None,
-    ) -> Any:
-        """One call.
+    ) -> dict[str, Any]:
+        """One call; the answer is a JSON object.
 
         Raises:
             ProviderRefused: the provider said no (4xx).
@@ -126,21 +132,22 @@ class HttpPayments:
             raise ProviderUnavailable("The payment provider did not answer in time.") from error
         except httpx.HTTPError as error:
             raise ProviderUnavailable(f"The payment provider could not be reached: {error}.") from error
-        data = _json(answer)
-        if answer.is_success and isinstance(data, dict):
+        data = _json_object(answer)
+        if answer.is_success and data is not None:
             return data
-        message = str(data.get("message") or "no explanation") if isinstance(data, dict) else "no explanation"
-        if 400 <= answer.status_code < 500 and answer.status_code not in (408, 425, 429):
-            code = str(data.get("code") or answer.status_code) if isinstance(data, dict) else str(answer.status_code)
-            raise ProviderRefused(code, message)
-        raise ProviderUnavailable(f"{answer.status_code} {message}")
+        said, status = data or {}, answer.status_code
+        message = str(said.get("message") or "no explanation")
+        if 400 <= status < 500 and status not in TRY_AGAIN:
+            raise ProviderRefused(str(said.get("code") or status), message)
+        raise ProviderUnavailable(f"{status} {message}")
 
 
-def _json(answer: httpx.Response) -> Any:
+def _json_object(answer: httpx.Response) -> dict[str, Any] | None:
     try:
-        return answer.json()
+        data = answer.json()
     except ValueError:
         return None
+    return data if isinstance(data, dict) else None
 
 
 def _session(data: dict[str, Any]) -> Session:
