@@ -7,6 +7,6 @@ from lifecycle.drawing.legend import legend
 from lifecycle.drawing.mermaid import mermaid
 from lifecycle.drawing.outline import outline
 from lifecycle.drawing.showing import Count
-from lifecycle.drawing.svg import layout, svg
+from lifecycle.drawing.svg import is_large, layout, svg
 
-__all__ = ["Count", "dot", "layout", "legend", "mermaid", "outline", "svg"]
+__all__ = ["Count", "dot", "is_large", "layout", "legend", "mermaid", "outline", "svg"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from lifecycle.drawing.pills import SOURCES_DRAWN, pills_of, sources_of
 CHAIN = 6
 # More states than this are no longer one picture for people: what is near comes first, the whole is drawn in parts.
 LARGE = 30
+END_OF_PATH = 8
 
 CREATE = "$create"
 
@@ -158,22 +159,41 @@ def graph_of(definition: Definition) -> Graph:
     return Graph((*states, *boxes), tuple(edges))
 
 
-def near(graph: Graph, current: str | None, path: Iterable[Step], *, beyond: bool = True) -> Graph:
-    """What of a graph fits a phone: the path, the current state and what it can reach (unless not ``beyond``)."""
+def near(graph: Graph, current: str | None, path: Sequence[Step]) -> Graph:
+    """What of a graph fits a phone: the path, the current state and what it can reach; of a long path its end."""
+    found = _near(graph, current, path)
+    return _near(graph, current, path[-END_OF_PATH:]) if found.is_large() else found
+
+
+def _near(graph: Graph, current: str | None, path: Sequence[Step]) -> Graph:
+    states = {current} if current else _initial(graph)
     lines: set[tuple[str, str]] = set()
-    states = {current} if current else {node.name for node in graph.nodes if node.initial}
     for step in path:
         states |= {step.source, step.target}
         edge = graph.edge_of(step.transition, step.source, step.target)
         if edge:
             lines.add((edge.source, edge.target))
     here = graph.starting(current) if current else states
-    if beyond:
-        lines |= {(edge.source, edge.target) for edge in graph.edges if edge.source in here}
-    for source, target in lines:
-        states |= {source, target}
+    lines |= {(edge.source, edge.target) for edge in graph.edges if edge.source in here}
+    return _part(graph, states, lines)
+
+
+def around(graph: Graph, states: Collection[str]) -> Graph:
+    """What leads to some states and out of them; to the initial ones when none is named."""
+    here = set(states) or _initial(graph)
+    starts = here.union(*(graph.starting(state) for state in here))
+    lines = {(edge.source, edge.target) for edge in graph.edges if edge.source in starts or edge.target in here}
+    return _part(graph, here, lines)
+
+
+def _initial(graph: Graph) -> set[str]:
+    return {node.name for node in graph.nodes if node.initial}
+
+
+def _part(graph: Graph, states: set[str], lines: set[tuple[str, str]]) -> Graph:
+    shown = states.union(*lines)
     return Graph(
-        tuple(node for node in graph.nodes if node.name in states),
+        tuple(node for node in graph.nodes if node.name in shown),
         tuple(edge for edge in graph.edges if (edge.source, edge.target) in lines),
     )
 

@@ -22,11 +22,15 @@ FINAL = (
     '<g class="lc-node is-final"><rect class="lc-box" x="2" y="1" width="26" height="14" rx="4"/>'
     '<rect class="lc-inner" x="4.5" y="3.5" width="21" height="9" rx="2"/></g>'
 )
+ELSEWHERE = '<g class="lc-node is-elsewhere"><rect class="lc-box" x="2" y="2.5" width="26" height="11" rx="5.5"/></g>'
 LATE = '<g class="lc-node is-late"><rect class="lc-box" x="2" y="2" width="26" height="12" rx="4"/></g>'
 
 
-def legend(*, record: bool = True, counts: bool = False) -> str:
-    """The key: of a record's picture, of one with the number of records, or of the lifecycle alone."""
+def legend(*, record: bool = True, counts: bool = False, parts: bool = False) -> str:
+    """The key: of a record's picture, of one with the number of records, or of the lifecycle alone.
+
+    ``parts`` where the picture is drawn in several.
+    """
     signs = [
         (NOW, words.current(), record),
         (PATH, words.path_taken(), record),
@@ -36,6 +40,7 @@ def legend(*, record: bool = True, counts: bool = False) -> str:
         (TIME, words.by_time(), True),
         (FINAL, words.final(), True),
         (LATE, words.something_late(), counts),
+        (ELSEWHERE, words.elsewhere(), parts),
     ]
     return f'<ul class="lc-legend">{"".join(_entry(sign, text) for sign, text, shown in signs if shown)}</ul>'
 

@@ -9,13 +9,13 @@ from lifecycle.drawing.graph import Graph
 from lifecycle.drawing.parts import Part
 from lifecycle.drawing.places import Layout, PlacedEdge, PlacedLabel, PlacedNode, PlacedStart, Point, Rect
 
-# What is looked at without scrolling on a screen; the near diagram is made for a phone.
-PAGE, NEAR_PAGE = (1200.0, 900.0), (374.0, 2400.0)
+# The shape of a sheet, about as wide as the admin shows without scrolling; the near diagram is made for a phone.
+PAGE, NEAR_PAGE = (900.0, 1200.0), (374.0, 2400.0)
 BETWEEN_PARTS = 44.0
 
 
 def on_a_page(graph: Graph, parts: Sequence[Part], layouts: Sequence[Layout], *, near: bool) -> Layout:
-    """One layout out of those of the parts, read from left to right and from top to bottom."""
+    """One layout out of those of the parts, read from top to bottom, column by column."""
     corners, width, height = _arranged(layouts, NEAR_PAGE if near else PAGE)
     nodes: dict[str, PlacedNode] = {}
     edges: dict[int, PlacedEdge] = {}
@@ -43,23 +43,28 @@ def on_a_page(graph: Graph, parts: Sequence[Part], layouts: Sequence[Layout], *,
 
 
 def _arranged(layouts: Sequence[Layout], page: Point) -> tuple[list[Point], float, float]:
-    """The corner of each part, in the number of columns that needs the least shrinking to fit the page."""
-    choices = [_in_columns(layouts, columns) for columns in range(1, len(layouts) + 1)]
-    return max(choices, key=lambda choice: min(1.0, page[0] / choice[1], page[1] / choice[2]))
+    """The corner of each part, in the columns that need the least shrinking to fit the page."""
+    heights = [layout.height for layout in layouts]
+    stacks = {_stacked(heights[first : last + 1]) for last in range(len(heights)) for first in range(last + 1)}
+    choices = [_in_columns(layouts, limit) for limit in sorted(stacks) if limit >= max(heights)]
+    return max(choices, key=lambda choice: min(page[0] / choice[1], page[1] / choice[2]))
 
 
-def _in_columns(layouts: Sequence[Layout], columns: int) -> tuple[list[Point], float, float]:
+def _stacked(heights: Sequence[float]) -> float:
+    return sum(heights) + BETWEEN_PARTS * (len(heights) - 1)
+
+
+def _in_columns(layouts: Sequence[Layout], limit: float) -> tuple[list[Point], float, float]:
+    """One part below the other until ``limit``, then on in the next column; and how wide and high all of it is."""
     corners: list[Point] = []
-    width = height = 0.0
-    for first in range(0, len(layouts), columns):
-        row = layouts[first : first + columns]
-        top = height + BETWEEN_PARTS if first else 0.0
-        x = 0.0
-        for layout in row:
-            corners.append((x, top))
-            x += layout.width + BETWEEN_PARTS
-        width = max(width, x - BETWEEN_PARTS)
-        height = top + max(layout.height for layout in row)
+    left = top = width = height = 0.0
+    for layout in layouts:
+        if top and top + layout.height > limit:
+            left, top = width + BETWEEN_PARTS, 0.0
+        corners.append((left, top))
+        width = max(width, left + layout.width)
+        height = max(height, top + layout.height)
+        top += layout.height + BETWEEN_PARTS
     return corners, width, height
 
 

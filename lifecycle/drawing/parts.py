@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from lifecycle.drawing.graph import Edge, Graph, Node
 from lifecycle.drawing.layers import order_of_states
@@ -25,7 +27,7 @@ def parts_of(graph: Graph) -> list[Part]:
     """The parts, in the order of the process: few lines lead from one to another."""
     order = [index for index in order_of_states(graph) if not graph.nodes[index].is_pill]
     names = [graph.nodes[index].name for index in order]
-    home = {name: number for number, part in enumerate(_cut(names, graph)) for name in part}
+    home = _settled({name: number for number, part in enumerate(_cut(names, graph)) for name in part}, graph)
     for edge in graph.edges:
         home.setdefault(edge.source, home[edge.target])  # a pill stands above the first state it leads to
     boxes = [graph.nodes[index] for index in order] + [node for node in graph.nodes if node.is_pill]
@@ -57,6 +59,31 @@ def _cut(names: Sequence[str], graph: Graph) -> list[Sequence[str]]:
         parts.append(names[cuts[end] : end])
         end = cuts[end]
     return parts[::-1]
+
+
+def _settled(home: dict[str, int], graph: Graph) -> dict[str, int]:
+    """Moves single states to the part most of their lines lead to: a side branch may end beside what it left.
+
+    Each move leaves fewer lines between parts, so there is an end to it.
+    """
+    lines: dict[str, list[str]] = {name: [] for name in home}
+    for edge in graph.edges:
+        if edge.source in home and not edge.is_loop:
+            lines[edge.source].append(edge.target)
+            lines[edge.target].append(edge.source)
+    sizes = Counter(home.values())
+    moving = True
+    while moving:
+        moving = False
+        for name, here in home.items():
+            joined = Counter(home[other] for other in lines[name])
+            there, most = max(joined.items(), key=itemgetter(1), default=(here, 0))
+            if most > joined[here] and sizes[there] < MOST and sizes[here] > LEAST:
+                home[name] = there
+                sizes[there] += 1
+                sizes[here] -= 1
+                moving = True
+    return home
 
 
 def _part(number: int, graph: Graph, boxes: Sequence[Node], home: Mapping[str, int]) -> Part:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from importlib.resources import files
 
 from lifecycle.definition.compiled import Definition
@@ -27,6 +27,7 @@ def svg(
     open_transitions: Container[str] = (),
     counts: Mapping[str, int | Count] | None = None,
     near: bool = False,
+    around: Collection[str] = (),
     ident: str = "",
     standalone: bool = False,
 ) -> str:
@@ -40,13 +41,15 @@ def svg(
         path: its history as ``(version, transition, source, target)``, oldest first; ``$create`` begins it.
         open_transitions: what the viewer may fire now.
         counts: records per state, for pages without one record; a state not named has none.
-        near: the picture for phones: the path, the current state and what it can reach.
+        near: the picture for phones and of large lifecycles: the path, the current state and what it can reach.
+        around: states; the near picture without a record, of what leads to them and out of them.
         ident: begins the ids in the element; needed when a page holds two pictures of one lifecycle.
         standalone: for a file of its own: with the stylesheet inside.
     """
     steps = [Step(*entry) for entry in path]
     whole = graph_of(definition)
-    graph = graphs.near(whole, current, steps) if near else whole
+    near = near or bool(around)
+    graph = graphs.around(whole, around) if around else graphs.near(whole, current, steps) if near else whole
     counted = counts_of(counts)
     shown = shown_of(graph, current, steps, open_transitions, counted)
     layout = laid_out(graphs.without_tones(graph), style_of(graph, near=near, counts=counted))
@@ -77,6 +80,11 @@ def layout(definition: Definition, *, near_to: str | None = None) -> Layout:
     if near_to is None:
         return laid_out(graphs.without_tones(graph))
     return laid_out(graphs.without_tones(graphs.near(graph, near_to, ())), Style(near=True))
+
+
+def is_large(definition: Definition) -> bool:
+    """Whether one picture of it is too much to read: pages show what is near first, the whole on demand."""
+    return graph_of(definition).is_large()
 
 
 def stylesheet() -> str:

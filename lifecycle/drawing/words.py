@@ -32,6 +32,10 @@ def drawn_elsewhere(state: str) -> str:
     return gettext("%(state)s is drawn elsewhere in this picture") % {"state": state}
 
 
+def elsewhere() -> str:
+    return gettext("drawn elsewhere in the picture")
+
+
 def title(name: str) -> str:
     return gettext("%(name)s: states and transitions") % {"name": name[:1].upper() + name[1:]}
 

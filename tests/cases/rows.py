@@ -11,6 +11,7 @@ SECTIONS = {
     "test_edits.py": [f"F{number}" for number in range(1, 8)],
     "test_workers_day.py": [f"G{number}" for number in range(1, 14)],
     "test_passing_time.py": [f"H{number}" for number in range(1, 10)],
+    "test_diagrams.py": ["J10"],
     "test_small_things.py": [f"K{number}" for number in range(1, 23)],
     "test_own_projects.py": [f"L{number}" for number in range(1, 16)],
     "test_neighbours.py": [f"M{number}" for number in range(1, 19)],

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from lifecycle.definition.compiled import Definition
 from lifecycle.drawing import layout, svg
-from lifecycle.drawing.graph import graph_of
+from lifecycle.drawing.graph import Step, around, graph_of, near
 from lifecycle.drawing.layouts import laid_out
 from lifecycle.drawing.parts import parts_of
 from tests.drawing.corners import lines
@@ -99,3 +99,37 @@ def test_a_record_s_path_changes_no_place_in_a_large_picture() -> None:
 def test_the_same_large_lifecycle_is_laid_out_the_same() -> None:
     graph = graph_of(FORTY)
     assert laid_out.__wrapped__(graph) == laid_out.__wrapped__(replace(graph))
+
+
+# What is near -------------------------------------------------------------------------------------
+
+
+def test_what_is_around_a_state_is_what_leads_to_it_and_out_of_it() -> None:
+    graph = around(graph_of(FORTY), ["s13"])
+    assert {(edge.source, edge.target) for edge in graph.edges} == {
+        ("s12", "s13"),
+        ("s1", "s13"),
+        ("s13", "s14"),
+        ("s13", "s9"),
+    }
+    assert {node.name for node in graph.nodes} == {"s1", "s9", "s12", "s13", "s14"}
+
+
+def test_around_no_state_is_around_the_beginning() -> None:
+    assert {node.name for node in around(graph_of(FORTY), []).nodes} == {"s0", "s1"}
+
+
+def test_a_picture_around_states_marks_none_of_them_as_the_present_one() -> None:
+    text = svg(FORTY, around=["s13"], counts={"s13": 7})
+    assert "is-current" not in text
+    assert ">7</text>" in text
+    assert re.findall(r'data-state="(\w+)"', text) == ["s1", "s9", "s12", "s13", "s14"]
+
+
+def test_of_a_path_through_too_many_states_the_near_picture_shows_the_end() -> None:
+    steps = [Step(number + 1, f"t{number - 1}", f"s{number - 1}", f"s{number}") for number in range(1, 36)]
+    short = near(graph_of(FORTY), "s20", steps[:20])
+    assert {"s0", "s10", "s20"} <= {node.name for node in short.nodes}
+    long_way = near(graph_of(FORTY), "s35", steps)
+    assert {"s27", "s35", "s36"} <= {node.name for node in long_way.nodes}
+    assert "s26" not in {node.name for node in long_way.nodes}

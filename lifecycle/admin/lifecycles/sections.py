@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 
 from lifecycle import drawing, registry
 from lifecycle.admin.lifecycles.counts import counted, is_late, records_url, state_rows
+from lifecycle.admin.lifecycles.first_part import shown_first
 from lifecycle.admin.lifecycles.timeouts import timeout_rows
 from lifecycle.admin.lifecycles.work import WorkRow, unfinished, work_rows
 from lifecycle.admin.parts import addresses, labels, times
@@ -37,6 +38,9 @@ class Section:
     picture: SafeString
     legend: SafeString
     outline: SafeString
+    size: int
+    near: SafeString
+    near_what: str
     work: list[WorkRow]
     quiet: bool
     time: list[tuple[str, str]]
@@ -104,6 +108,8 @@ def _section(
         if name in definition.states
     }
     ident = f"lc-{definition.name}" + (f"-{database}" if database else "")
+    large = drawing.is_large(definition)
+    around, near_what = shown_first(definition, shown)
     verbose = str(definition.model._meta.verbose_name)
     rows = work_rows(definition, work.get(definition.name, ()), held.get(definition.name, 0), site)
     sized = [
@@ -118,8 +124,11 @@ def _section(
         title=verbose[:1].upper() + verbose[1:],
         facts=" · ".join([*sized, database] if database else sized),
         picture=_drawn(drawing.svg(definition, counts=shown, ident=ident)),
-        legend=_drawn(drawing.legend(record=False, counts=True)),
+        legend=_drawn(drawing.legend(record=False, counts=True, parts=large)),
         outline=_drawn(drawing.outline(definition)),
+        size=len(definition.states),
+        near=_drawn(drawing.svg(definition, counts=shown, around=around, ident=f"{ident}-near") if large else ""),
+        near_what=near_what,
         work=rows,
         quiet=not any(row.number for row in rows),
         time=timeout_rows(definition, counts, current),

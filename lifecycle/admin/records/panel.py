@@ -42,6 +42,8 @@ class Panel:
     picture: SafeString
     near: SafeString
     legend: SafeString
+    size: int
+    is_large: bool
     outline: SafeString
     runs_title: str
     runs: list[dict[str, Any]]
@@ -81,7 +83,9 @@ def panel(request: HttpRequest, page: Any, definition: Definition, record: Any) 
         elsewhere=elsewhere(definition, seen.state, state),
         picture=_drawn(drawing.svg(definition, ident=ident, **marked)),
         near=_drawn(drawing.svg(definition, ident=f"{ident}-near", near=True, **marked)),
-        legend=_drawn(drawing.legend()),
+        legend=_drawn(drawing.legend(parts=drawing.is_large(definition))),
+        size=len(definition.states),
+        is_large=drawing.is_large(definition),
         outline=_drawn(drawing.outline(definition, **marked)),
         runs_title=effect_runs.title(seen.runs),
         runs=[

@@ -12,13 +12,13 @@ from lifecycle import registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.drawing.dot import dot
 from lifecycle.drawing.mermaid import mermaid
-from lifecycle.drawing.svg import svg
+from lifecycle.drawing.svg import is_large, svg
 from lifecycle.management import arguments
 
 
-def picture(definition: Definition) -> str:
-    """An SVG that needs no stylesheet beside it."""
-    return svg(definition, standalone=True)
+def picture(definition: Definition, around: Sequence[str] = ()) -> str:
+    """An SVG that needs no stylesheet beside it: of the whole lifecycle, or of the part around some states."""
+    return svg(definition, around=around, standalone=True)
 
 
 def data(definitions: Sequence[Definition]) -> str:
@@ -53,7 +53,7 @@ def _shape(definition: Definition) -> dict[str, Any]:
     }
 
 
-FORMATS: dict[str, Callable[[Definition], str]] = {"mermaid": mermaid, "dot": dot, "svg": picture}
+TEXTS: dict[str, Callable[[Definition], str]] = {"mermaid": mermaid, "dot": dot}
 
 
 class Command(BaseCommand):
@@ -65,7 +65,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("lifecycles", nargs="*", metavar="lifecycle", help="the name in Meta.name")
         parser.add_argument(
-            "--format", choices=sorted([*FORMATS, "json"]), default="mermaid", help="default: %(default)s"
+            "--format", choices=sorted([*TEXTS, "json", "svg"]), default="mermaid", help="default: %(default)s"
+        )
+        parser.add_argument(
+            "--near",
+            metavar="STATE",
+            action="append",
+            default=[],
+            help="Only what leads to this state and out of it (SVG; may be given several times): for lifecycles of more"
+            " states than one picture can show.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -73,12 +81,27 @@ class Command(BaseCommand):
         if options["format"] == "json":
             self.stdout.write(data(definitions))
             return
-        draw = FORMATS[options["format"]]
-        if draw is picture and len(definitions) != 1:
+        near = options["near"]
+        if options["format"] == "svg":
+            self._picture(definitions, near)
+            return
+        if near:
+            raise arguments.wrong("--near draws a part of the picture: add --format svg.")
+        for definition in definitions:
+            self.stdout.write(TEXTS[options["format"]](definition), ending="")
+
+    def _picture(self, definitions: Sequence[Definition], near: Sequence[str]) -> None:
+        if len(definitions) != 1:
             names = ", ".join(definition.name for definition in definitions) or "none"
             raise arguments.wrong(f"An SVG file holds one picture: name one lifecycle ({names}).")
-        for definition in definitions:
-            self.stdout.write(draw(definition), ending="")
+        (definition,) = definitions
+        for state in near:
+            arguments.one_of("state", state, definition.states, of=definition.name)
+        if is_large(definition) and not near:
+            self.stderr.write(
+                f"{definition.name} has {len(definition.states)} states: --near STATE draws the part around one."
+            )
+        self.stdout.write(picture(definition, near), ending="")
 
     def _definitions(self, names: list[str]) -> list[Definition]:
         if not names:

@@ -2,6 +2,7 @@
 
 from tests.cases.lifecycles import (
     bad_parameters,
+    diagrams,
     edits,
     folders,
     inlines,
@@ -20,6 +21,7 @@ from tests.cases.lifecycles import (
 
 __all__ = [
     "bad_parameters",
+    "diagrams",
     "edits",
     "folders",
     "inlines",

@@ -2,6 +2,7 @@
 
 from tests.cases.models import (
     bad_parameters,
+    diagrams,
     edits,
     folders,
     inlines,
@@ -20,6 +21,7 @@ from tests.cases.models import (
 
 __all__ = [
     "bad_parameters",
+    "diagrams",
     "edits",
     "folders",
     "inlines",
