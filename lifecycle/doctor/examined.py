@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from lifecycle.definition.compiled import Definition
+from lifecycle.definition.names import effect_name
 from lifecycle.doctor.finding import Finding, Severity
 from lifecycle.doctor.limits import Limits
 from lifecycle.models import stuck
@@ -50,4 +51,6 @@ class Examined:
     def run_examples(self, rows: Any) -> tuple[str, ...]:
         """Some runs, as a person may look them up."""
         some = rows.order_by("id").values_list("id", "lifecycle", "effect", "record_id")[: self.limits.examples]
-        return tuple(f"run {id_} ({lifecycle}.{effect} of {record})" for id_, lifecycle, effect, record in some)
+        return tuple(
+            f"run {id_} ({effect_name(lifecycle, effect)} of {record})" for id_, lifecycle, effect, record in some
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lifecycle import registry
+from lifecycle.definition.names import effect_name
 from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
 from lifecycle.doctor.periods import spoken
@@ -74,7 +75,7 @@ def unknown_effects(examined: Examined) -> Iterator[Finding]:
         yield examined.found(
             "unknown_effects",
             ERROR,
-            f"{several(found.count, 'run', 'runs')} of {found.lifecycle}.{found.effect}: "
+            f"{several(found.count, 'run', 'runs')} of {effect_name(found.lifecycle, found.effect)}: "
             f"this code does not know {what}.",
             f"Deploy the code that declares it until nothing is pending any more, or cancel the runs. {near}",
             lifecycle=found.lifecycle,

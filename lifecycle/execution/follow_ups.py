@@ -12,6 +12,7 @@ from django.db import OperationalError, connections, transaction
 
 from lifecycle import conf, payloads, registry, signals, tracing
 from lifecycle.definition.compiled import CompiledEffect, Definition
+from lifecycle.definition.names import effect_name
 from lifecycle.exceptions import Conflict, LifecycleError, RecordNotFound, WrongState
 from lifecycle.execution import isolation
 from lifecycle.models import EffectRun, FollowUp, Outcome
@@ -267,7 +268,7 @@ def _dropped(run_id: int, error: BaseException, now: dt.datetime, using: str) ->
 
 
 def _wait_for_another_process(run: EffectRun, now: dt.datetime, using: str) -> Tried:
-    reason = f"This process does not know {run.lifecycle}.{run.effect}; another one may."
+    reason = f"This process does not know {effect_name(run.lifecycle, run.effect)}; another one may."
     if run.follow_up == FollowUp.PENDING:
         pending_follow_ups.postponed(run.pk, now + conf.options().follow_up_backoff, reason, now, using, refused=False)
     return Tried(status=run.follow_up)

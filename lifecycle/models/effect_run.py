@@ -9,6 +9,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from lifecycle.definition.names import effect_name
 from lifecycle.models.history import TransitionLog, life_begins
 
 
@@ -118,7 +119,7 @@ class EffectRun(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.lifecycle}.{self.effect} #{self.pk} ({self.status})"
+        return f"{effect_name(self.lifecycle, self.effect)} #{self.pk} ({self.status})"
 
 
 class EffectAttempt(models.Model):

@@ -37,4 +37,5 @@ class OperatorAction(models.Model):
         indexes = [models.Index(fields=["lifecycle", "record_id", "id"], name="lifecycle_action_record")]
 
     def __str__(self) -> str:
-        return f"{self.action} of run {self.run_id} by {self.actor_label or self.actor_id}"
+        about = f" of run {self.run_id}" if self.run_id else ""
+        return f"{self.action.replace('_', ' ')}{about} by {self.actor_label or self.actor_id}"

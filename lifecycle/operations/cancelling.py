@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from lifecycle.actors import as_actor
 from lifecycle.models import EffectRun, RunStatus
 from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
+
+_WITH_FORCE = gettext_lazy("Wait for it, or cancel it with force and a reason.")
 
 
 def cancel_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = False) -> EffectRun:
@@ -36,12 +40,12 @@ def cancel_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = Fa
             raise preconditions.gone(run)
         now = timing.now(using)
         if locked.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
-            raise preconditions.settled(
-                locked,
-                f"Run {locked.pk} is finished ({locked.status}); there is nothing left to cancel. "
-                "What it led to is undone by a transition of the record, not here.",
+            said = _(
+                "This run is finished (%(status)s); there is nothing left to cancel. What it led to is undone by a "
+                "transition of the record, not here."
             )
-        preconditions.refuse_while_leased(locked, now, force=force, verb="cancel")
+            raise preconditions.settled(locked, said % {"status": RunStatus(locked.status).label})
+        preconditions.refuse_while_leased(locked, now, _WITH_FORCE, force=force)
         operator_actions.cancel(locked, now, using)
         operator_actions.record("cancel", locked, actor=who, reason=why, forced=force, now=now, using=using)
         locked.refresh_from_db(using=using)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from lifecycle.actors import as_actor
 from lifecycle.exceptions import NothingToContinue
 from lifecycle.execution import follow_ups
-from lifecycle.models import EffectRun, FollowUp
+from lifecycle.models import EffectRun, FollowUp, RunStatus
 from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
 
@@ -38,9 +39,13 @@ def continue_run(run: EffectRun, *, actor: Any, reason: str = "") -> EffectRun:
         preconditions.known_effect(seen)
         tried = follow_ups.apply(seen.pk, using, by_operator=True)
         if tried.status is None:
+            said = _(
+                "This run has no follow-up that waits (status: %(status)s, follow-up: %(follow_up)s). To run the "
+                "effect again, retry the run."
+            )
+            facts = {"status": RunStatus(seen.status).label, "follow_up": FollowUp(seen.follow_up).label}
             raise NothingToContinue(
-                f"Run {seen.pk} has no follow-up that waits (it is {seen.status}, its follow-up: {seen.follow_up}). "
-                "To run the effect again, retry the run.",
+                said % facts,
                 lifecycle=seen.lifecycle,
                 record_id=seen.record_id,
                 run_id=seen.pk,

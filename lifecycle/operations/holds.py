@@ -6,6 +6,7 @@ import datetime as dt
 from typing import Any
 
 from django.db import router, transaction
+from django.utils.translation import gettext as _
 
 from lifecycle import registry
 from lifecycle.actors import as_actor
@@ -67,7 +68,7 @@ def fire_held(hold: TriggerHold, *, actor: Any, reason: str = "") -> None:
     if again is not None and again.tries > tries:
         raise GuardRefused(reasons(again), lifecycle=again.lifecycle, record_id=again.record_id)
     raise Conflict(
-        "Somebody else is working on this record at this moment. The next tick asks again.",
+        _("Somebody else is working on this record at this moment. The next tick asks again."),
         lifecycle=locked.lifecycle,
         record_id=locked.record_id,
     )
@@ -84,9 +85,12 @@ def trigger_of(hold: TriggerHold) -> tuple[Definition, CompiledTimeout | Compile
     if definition is not None:
         trigger = definition.timeouts.get(hold.trigger) or definition.deadlines.get(hold.trigger)
     if definition is None or trigger is None:
+        said = _(
+            "This process has no code for the timeout or deadline “%(trigger)s” of the lifecycle “%(lifecycle)s”. "
+            "Deploy it, then try again."
+        )
         raise UnknownLifecycle(
-            f"This process knows no timeout or deadline '{hold.trigger}' of a lifecycle '{hold.lifecycle}'. "
-            "Deploy the code that declares it, then try again.",
+            said % {"trigger": hold.trigger, "lifecycle": hold.lifecycle},
             lifecycle=hold.lifecycle,
             record_id=hold.record_id,
         )
@@ -96,7 +100,7 @@ def trigger_of(hold: TriggerHold) -> tuple[Definition, CompiledTimeout | Compile
 def reasons(hold: TriggerHold) -> str:
     """The refusals of the last try, as sentences."""
     said = [str(refusal.get("message", "")) for refusal in hold.refusals if isinstance(refusal, dict)]
-    return " ".join(sentence for sentence in said if sentence) or "It was refused without a reason."
+    return " ".join(sentence for sentence in said if sentence) or _("It was refused without a reason.")
 
 
 def _fire(
@@ -124,7 +128,8 @@ def _fire(
         triggers.fire(definition, trigger, found, sweep, **conditions)
         return
     raise NothingToContinue(
-        f"'{hold.trigger}' is no longer due for this record: it moved on, or it now has more time.",
+        _("“%(trigger)s” is no longer due for this record: it moved on, or it now has more time.")
+        % {"trigger": hold.trigger},
         lifecycle=hold.lifecycle,
         record_id=hold.record_id,
     )
@@ -134,7 +139,7 @@ def _locked(hold: TriggerHold, using: str) -> TriggerHold:
     locked = holds.lock(hold.pk, using)
     if locked is None:
         raise NothingToContinue(
-            "This hold is gone: the trigger has fired, or the record has moved on.",
+            _("This hold is gone: the trigger has fired, or the record has moved on."),
             lifecycle=hold.lifecycle,
             record_id=hold.record_id,
         )

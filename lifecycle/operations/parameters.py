@@ -8,6 +8,7 @@ import typing
 from typing import Any
 
 from django.db import IntegrityError, router, transaction
+from django.utils.translation import gettext as _
 
 from lifecycle import registry
 from lifecycle.actors import as_actor
@@ -89,7 +90,7 @@ def check(definition: Definition, name: str, value: Any, overrides: typing.Mappi
     """
     judged = declared.validate(definition, name, value)
     _in_range(definition, name, judged)
-    others, _ = fitting(definition, overrides or {})
+    others, _unfit = fitting(definition, overrides or {})
     try:
         return judge(definition, {**others, name: value})
     except InvalidParameter as error:
@@ -166,6 +167,8 @@ def _in_range(definition: Definition, name: str, value: Any) -> None:
                 definition,
                 name,
                 f"Parameter '{name}' of lifecycle '{definition.name}': expected {word} {limit}, got {value}.",
+                expected=limit,
+                got=value,
             )
 
 
@@ -176,14 +179,14 @@ def _holds(compare: Any, value: Any, limit: Any) -> bool:
         return False
 
 
-def _invalid(definition: Definition, name: str, sentence: str) -> InvalidParameter:
-    return InvalidParameter(sentence, lifecycle=definition.name, field=name)
+def _invalid(definition: Definition, name: str, sentence: str, **facts: Any) -> InvalidParameter:
+    return InvalidParameter(sentence, lifecycle=definition.name, field=name, **facts)
 
 
 def _conflict(definition: Definition, name: str) -> Conflict:
     return Conflict(
-        f"Parameter '{name}' of lifecycle '{definition.name}' was changed by somebody else meanwhile. "
-        "Look again, then decide.",
+        _("Somebody else has changed the parameter “%(name)s” of “%(lifecycle)s” meanwhile. Look again, then decide.")
+        % {"name": name, "lifecycle": definition.name},
         lifecycle=definition.name,
         field=name,
     )

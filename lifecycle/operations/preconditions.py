@@ -6,9 +6,10 @@ import datetime as dt
 from typing import Any
 
 from django.db import router
+from django.utils.translation import gettext as _
 
 from lifecycle import registry
-from lifecycle.definition.compiled import CompiledEffect, Definition
+from lifecycle.definition.compiled import CompiledEffect
 from lifecycle.exceptions import InvalidInput, RunBusy, RunSettled, UnknownEffect
 from lifecycle.models import EffectRun, RunStatus
 from lifecycle.payloads import unstorable
@@ -29,19 +30,20 @@ def checked_reason(reason: Any, *, force: bool) -> str:
         InvalidInput: it is no text, too long, or missing where force needs one.
     """
     if not isinstance(reason, str):
-        problem = f"expected a text, got {type(reason).__name__}."
+        problem = _("The reason is no text.")
     elif len(reason) > REASON_LIMIT:
-        problem = f"{len(reason)} characters, at most {REASON_LIMIT} are kept."
-    elif (found := unstorable(reason)) is not None:
-        problem = f"holds {found}."
+        facts = {"n": len(reason), "most": REASON_LIMIT}
+        problem = _("The reason has %(n)s characters; at most %(most)s are kept.") % facts
+    elif unstorable(reason) is not None:
+        problem = _("The reason holds a character that databases refuse.")
     elif force and not reason.strip():
-        problem = "force needs a reason: say why the run may be touched all the same."
+        problem = _("Force needs a reason: say why the run may be touched all the same.")
     else:
         return reason.strip()
-    raise InvalidInput(f"reason: {problem}", problems=[InputProblem(field="reason", code="invalid", message=problem)])
+    raise InvalidInput(problem, problems=[InputProblem(field="reason", code="invalid", message=problem)])
 
 
-def known_effect(run: EffectRun) -> tuple[Definition, CompiledEffect]:
+def known_effect(run: EffectRun) -> CompiledEffect:
     """What this process knows about the run's effect.
 
     Raises:
@@ -49,34 +51,39 @@ def known_effect(run: EffectRun) -> tuple[Definition, CompiledEffect]:
     """
     definition = registry.find(run.lifecycle)
     effect = definition.effects.get(run.effect) if definition is not None else None
-    if definition is None or effect is None:
+    if effect is None:
+        said = _(
+            "This process has no code for the effect “%(effect)s” of the lifecycle “%(lifecycle)s”. Deploy it, then "
+            "try again."
+        )
         raise UnknownEffect(
-            f"This process knows no effect '{run.effect}' of a lifecycle '{run.lifecycle}'. "
-            "Deploy the code that declares it, then try again.",
+            said % {"effect": run.effect, "lifecycle": run.lifecycle},
             lifecycle=run.lifecycle,
             record_id=run.record_id,
             run_id=run.pk,
         )
-    return definition, effect
+    return effect
 
 
 def gone(run: EffectRun) -> RunSettled:
     """The error that the run's row is no longer there (retention)."""
-    return RunSettled(f"Run {run.pk} is gone: finished runs are kept for a limited time.", run_id=run.pk)
+    return RunSettled(_("This run is gone: finished runs are kept for a limited time."), run_id=run.pk)
 
 
-def refuse_while_leased(run: EffectRun, now: dt.datetime, *, force: bool, verb: str) -> None:
-    """A run in a worker's hands is touched only by force.
+def refuse_while_leased(run: EffectRun, now: dt.datetime, advice: Any, *, force: bool) -> None:
+    """A run in a worker's hands is touched only by force, as the ``advice`` says.
 
     Raises:
         RunBusy: a live lease is on it.
     """
     if run.status != RunStatus.RUNNING or force or run.lease_until is None or run.lease_until <= now:
         return
+    said = _(
+        "%(worker)s is working on this run (lease until %(time)s UTC). %(advice)s With force the worker's outcome is "
+        "discarded, but what its effect did outside stays done."
+    )
     raise RunBusy(
-        f"Run {run.pk} is being worked on by {run.leased_by} (lease until {run.lease_until:%Y-%m-%d %H:%M:%S} UTC). "
-        f"Wait for it, or {verb} it with force and a reason: the worker's outcome is then discarded, "
-        "but what its effect did outside stays done.",
+        said % {"worker": run.leased_by, "time": f"{run.lease_until:%Y-%m-%d %H:%M:%S}", "advice": advice},
         lifecycle=run.lifecycle,
         record_id=run.record_id,
         run_id=run.pk,

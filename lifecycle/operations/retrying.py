@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from lifecycle import conf
 from lifecycle.actors import as_actor
@@ -15,10 +17,11 @@ from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
 
 _LED_SOMEWHERE = {
-    FollowUp.APPLIED: "Its follow-up has been applied: the record moved on with this outcome.",
-    FollowUp.PENDING: "Its follow-up waits and will be tried again; continue the run to try it now.",
-    FollowUp.ABANDONED: "Its follow-up was abandoned; continue the run to try it again.",
+    FollowUp.APPLIED: gettext_lazy("Its follow-up has been applied: the record moved on with this outcome."),
+    FollowUp.PENDING: gettext_lazy("Its follow-up waits and will be tried again; to try it now, use Continue."),
+    FollowUp.ABANDONED: gettext_lazy("Its follow-up was abandoned; to try it again, use Continue."),
 }
+_WITH_FORCE = gettext_lazy("Wait for it, or retry it with force and a reason.")
 
 
 def retry_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = False) -> EffectRun:
@@ -46,30 +49,32 @@ def retry_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = Fal
         if locked is None:
             raise preconditions.gone(run)
         now = timing.now(using)
-        _, effect = preconditions.known_effect(locked)
+        effect = preconditions.known_effect(locked)
         if locked.status == RunStatus.QUEUED:
             raise RunBusy(
-                f"Run {locked.pk} is queued already, due {locked.available_at:%Y-%m-%d %H:%M:%S} UTC: "
-                "there is nothing to retry. Wait for it, or cancel it.",
+                _("This run is queued already, due %(time)s UTC: there is nothing to retry. Wait for it, or cancel it.")
+                % {"time": f"{locked.available_at:%Y-%m-%d %H:%M:%S}"},
                 code="run_queued",
                 lifecycle=locked.lifecycle,
                 record_id=locked.record_id,
                 run_id=locked.pk,
             )
-        preconditions.refuse_while_leased(locked, now, force=force, verb="retry")
+        preconditions.refuse_while_leased(locked, now, _WITH_FORCE, force=force)
         if locked.status == RunStatus.SUCCEEDED:
-            raise preconditions.settled(
-                locked,
-                f"Run {locked.pk} succeeded; it is not run again. "
-                "Fire the transition that enqueues this effect instead.",
-            )
+            raise preconditions.settled(locked, _succeeded(locked))
         led = _LED_SOMEWHERE.get(FollowUp(locked.follow_up))
         if led is not None and not force:
-            raise preconditions.settled(
-                locked, f"Run {locked.pk} is settled. {led} To run the effect again all the same: force, with a reason."
-            )
+            said = _("This run is settled. %(why)s To run the effect again all the same: force, with a reason.")
+            raise preconditions.settled(locked, said % {"why": led})
         operator_actions.requeue(locked, effect.retry.attempts, conf.options().max_crashes, now, using)
         operator_actions.record("retry", locked, actor=who, reason=why, forced=force, now=now, using=using)
         after_commit.wake(using, [locked.queue])
         locked.refresh_from_db(using=using)
         return locked
+
+
+def _succeeded(run: EffectRun) -> str:
+    """Why a run that succeeded is not run again, and what to do instead."""
+    if run.follow_up in (FollowUp.PENDING, FollowUp.ABANDONED):
+        return _("This run succeeded; it is not run again. What is left to do is its follow-up: use Continue.")
+    return _("This run succeeded; it is not run again. Fire the transition that enqueues this effect instead.")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lifecycle import registry
+from lifecycle.definition.names import effect_name
 from lifecycle.exceptions import LifecycleError
 from lifecycle.models import EffectRun, TransitionLog
 from lifecycle.store import records
@@ -83,7 +84,7 @@ def assert_pending(effect: Any, record: Any = None, *, times: int | None = None,
     found = [run for run in rows if name in (run.effect, f"{run.lifecycle}.{run.effect}")]
     if found and times in (None, len(found)):
         return found[-1]
-    pending = ", ".join(f"{run.lifecycle}.{run.effect} (by {run.record_id})" for run in rows) or "nothing"
+    pending = ", ".join(f"{effect_name(run.lifecycle, run.effect)} (by {run.record_id})" for run in rows) or "nothing"
     often = "" if times is None else f" {times} times"
     raise AssertionError(f"Expected '{name}' to be pending{often}; pending is {pending}.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from lifecycle import clock
 from lifecycle.models import EffectRun, OperatorAction, ParameterOverride
 from orders.models import Order
 from tests.admin.story import Story
@@ -118,6 +120,49 @@ def test_health_says_whether_ticks_queues_broker_and_clock_are_well(story: Story
     assert response.content.decode().count("lc-tile tone-danger") == 2
 
 
+def queue_tile(response: Any) -> tuple[str, str]:
+    """The tone and the words of the tile of the default queue."""
+    tiles = re.findall(r'<li class="lc-tile tone-(\w+)">(.*?)</li>', response.content.decode(), re.DOTALL)
+    return next((tone, words(html).strip()) for tone, html in tiles if "Queue default" in html)
+
+
+def taken(run: EffectRun, *, lease_until: dt.datetime) -> None:
+    facts = {"status": "running", "leased_by": "worker-2", "started_at": clock.now(), "lease_until": lease_until}
+    EffectRun.objects.filter(pk=run.pk).update(**facts)
+
+
+def test_a_queue_behind_is_unwell_when_the_only_worker_never_came_back(story: Story, browser: Client) -> None:
+    story.queued()
+    taken(story.run_of(story.queued(), "orders.create_checkout"), lease_until=clock.now() + dt.timedelta(minutes=5))
+    story.kit.travel(hours=2)
+
+    response = browser.get(PAGE)
+
+    assert queue_tile(response) == (
+        "danger",
+        "Queue default 2 h behind 1 due, 0 running, no worker at work, 1 lease ended",
+    )
+    said = words(section(response, "orders"))
+    assert re.search(r"Lease ended 1 since 1 h 55 min", said)
+    assert "Running 0" in said
+
+
+@pytest.mark.parametrize(("minutes", "tone"), [(5, "success"), (11, "danger")])
+def test_a_worker_at_work_excuses_a_queue_that_is_a_little_behind_and_none_that_is_far_behind(
+    story: Story, browser: Client, minutes: int, tone: str
+) -> None:
+    story.queued()
+    run = story.run_of(story.queued(), "orders.create_checkout")
+    story.kit.travel(minutes=minutes)
+    taken(run, lease_until=clock.now() + dt.timedelta(minutes=5))
+
+    response = browser.get(PAGE)
+
+    assert queue_tile(response) == (tone, f"Queue default {minutes} min behind 1 due, 1 running, 1 worker")
+    assert "Running 1 longest" in words(section(response, "orders"))
+    assert "Lease ended" not in words(section(response, "orders"))
+
+
 def test_the_page_costs_the_same_queries_however_many_records(story: Story, browser: Client) -> None:
     def cost() -> int:
         with CaptureQueriesContext(connection) as queries:
@@ -174,10 +219,10 @@ def test_a_changed_parameter_counts_for_the_next_timeout_and_keeps_its_history(s
     response = browser.post(WINDOW, typed("1 min"), follow=True)
     assert "Parameter payment_window of orders is now 1 min. It counts from now on." in text(response)
     assert "payment_window 1 min 3 min" in words(section(response, "orders"))
-    assert re.search(r"Last changed by olga, .*: payment_window P0DT00H03M00S → P0DT00H01M00S, “sessions end earlier”",
+    assert re.search(r"Last changed by olga, .*: payment_window 3 min → 1 min, “sessions end earlier”",
                      words(section(response, "orders")))  # fmt: skip
     said = text(browser.get(WINDOW))
-    assert "P0DT00H03M00S → P0DT00H01M00S Parameter changed · olga" in said
+    assert "3 min → 1 min Parameter changed · olga" in said
     story.kit.travel(seconds=70)
     story.kit.tick()
     order.refresh_from_db()
@@ -202,11 +247,24 @@ def test_a_value_that_does_not_fit_changes_nothing_and_stays_in_the_form(
     assert ParameterOverride.objects.count() == OperatorAction.objects.count() == 0
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("soon", "“soon” is no duration. A duration with its unit: 3 min, 2 d 12 h, 0:03:00 or PT3M."),
+        ("120", "“120” has no unit. A duration with its unit: 3 min, 2 d 12 h, 0:03:00 or PT3M."),
+    ],
+)
+def test_what_is_wrong_with_a_duration_is_said_in_the_words_of_the_fields_help(
+    story: Story, browser: Client, value: str, said: str
+) -> None:
+    assert said in text(browser.post(WINDOW, typed(value)))
+
+
 def test_a_parameter_somebody_else_changed_meanwhile_is_left_alone(story: Story, browser: Client) -> None:
     browser.post(WINDOW, typed("1 min"))
     response = browser.post(WINDOW, typed("9 min"))
     assert response.status_code == 409
-    assert "was changed by somebody else meanwhile" in text(response)
+    assert "Somebody else has changed the parameter “payment_window” of “orders” meanwhile." in text(response)
     assert window().total_seconds() == 60
     assert browser.post(WINDOW, typed("9 min", seen="nonsense")).status_code == 400
     assert browser.post(WINDOW, {"value": "9 min"}).status_code == 400

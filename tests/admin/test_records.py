@@ -82,7 +82,7 @@ def test_a_closed_transition_shows_every_reason_and_who_asks_for_it(story: Story
     try:
         said = text(browser.get(address(order)))
         assert "Refund order A chargeback is open: case CB-77. Guard no_chargeback" in said
-        assert "'refund_order' is refused: day open does not hold. Guard day_open" in said
+        assert "“Refund order” is refused: day open does not hold. Guard day_open" in said
         form = browser.get(address(order, "refund_order"))
         assert 'aria-disabled="true"' in form.content.decode()
         assert "A chargeback is open" in text(form)
@@ -404,7 +404,7 @@ def test_an_action_asks_first_and_says_what_each_row_would_answer(story: Story, 
     said = text(response)
     assert "Ship: for 2 rows" in said
     assert f"Order {paid.pk} Paid yes" in said
-    assert f"Order {draft.pk} Draft 'ship' starts in Paid; the record is Draft." in said
+    assert f"Order {draft.pk} Draft “Ship” starts in Paid; the record is Draft." in said
     assert TransitionLog.objects.filter(transition="ship").count() == 0
 
 
@@ -415,12 +415,26 @@ def test_an_action_over_mixed_rows_reports_each_of_them(story: Story, browser: C
     said = text(response)
     assert "2 done 3 refused" in said
     assert f"Order {first.pk} Done is now Fulfilled" in said
-    assert f"Order {draft.pk} Refused 'ship' starts in Paid; the record is Draft." in said
-    assert "999999 Refused It is not among the orders you see." in said
-    assert "x Refused It is not among the orders you see." in said
+    assert f"Order {draft.pk} Refused “Ship” starts in Paid; the record is Draft." in said
+    assert "2 rows 999999 x Refused It is not among the orders you see." in said
     assert sorted(Order.objects.values_list("status", flat=True)) == ["draft", "fulfilled", "fulfilled"]
     assert sorted(LogEntry.objects.values_list("object_id", flat=True)) == sorted([str(first.pk), str(second.pk)])
     assert list(Order.objects.filter(status="fulfilled").values_list("carrier", flat=True)) == ["DHL", "DHL"]
+
+
+def test_rows_refused_for_the_same_reason_are_told_together_where_the_first_stood(
+    story: Story, browser: Client
+) -> None:
+    drafts, paid = [story.draft(), story.draft()], story.paid()
+    waiting = story.awaiting()
+    response = browser.post("/admin/orders/order/", confirmed(drafts[0], waiting, paid, drafts[1], **SHIPPING))
+    said = text(response)
+    assert "1 done 3 refused" in said
+    told = f"2 rows Order {drafts[0].pk} Order {drafts[1].pk} Refused “Ship” starts in Paid; the record is Draft."
+    assert said.count(told) == said.count("the record is Draft.") == 1
+    assert said.index(told) < said.index(f"Order {waiting.pk} Refused") < said.index(f"Order {paid.pk} Done")
+    for order in (*drafts, waiting, paid):
+        assert f'href="/admin/orders/order/{order.pk}/change/"' in response.content.decode()
 
 
 def test_a_confirmation_sent_twice_does_nothing_twice(story: Story, browser: Client) -> None:

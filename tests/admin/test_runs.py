@@ -182,7 +182,7 @@ def test_a_settled_run_is_run_again_only_by_force_with_a_reason(story: Story, br
     assert "card is open again" in response.content.decode()
     response = browser.post(address(run), operator_action(run, "retry", force="1"))
     assert response.status_code == 400
-    assert "force needs a reason" in text(response)
+    assert "Force needs a reason" in text(response)
     run.refresh_from_db()
     assert run.status == "failed"
     assert OperatorAction.objects.count() == LogEntry.objects.count() == 0
@@ -254,7 +254,7 @@ def test_a_leased_run_is_not_touched_without_saying_so(story: Story, browser: Cl
     assert "Its outcome is then discarded, but what the effect did outside stays done." in said
     response = browser.post(address(run), operator_action(run, "cancel", reason="hangs"))
     assert response.status_code == 409
-    assert "is being worked on by worker-2" in text(response)
+    assert "worker-2 is working on this run" in text(response)
     run.refresh_from_db()
     assert run.status == "running"
     assert browser.post(address(run), operator_action(run, "cancel", reason="hangs", force="1")).status_code == 302
@@ -272,7 +272,7 @@ def test_a_run_of_unknown_code_is_told_and_can_only_be_cancelled(story: Story, b
     assert text(browser.get(address(run))).count("Not possible: the effect is unknown here") == 2
     response = browser.post(address(run), operator_action(run, "continue"))
     assert response.status_code == 409
-    assert "This process knows no effect 'orders.gone'" in text(response)
+    assert "This process has no code for the effect “orders.gone”" in text(response)
 
 
 def test_a_run_that_changed_since_the_page_was_drawn_is_left_alone(story: Story, browser: Client) -> None:
@@ -293,7 +293,7 @@ def test_a_reason_that_is_too_long_changes_nothing(story: Story, browser: Client
     run = story.run_of(story.queued(), "orders.create_checkout")
     response = browser.post(address(run), operator_action(run, "cancel", reason="x" * 501))
     assert response.status_code == 400
-    assert "501 characters, at most 500 are kept" in text(response)
+    assert "The reason has 501 characters; at most 500 are kept." in text(response)
     run.refresh_from_db()
     assert run.status == "queued"
 
@@ -339,19 +339,28 @@ def test_many_runs_are_decided_one_by_one_and_each_is_reported(story: Story, bro
     said = text(response)
     assert "1 done 4 refused “provider is back”" in said
     assert f"Done Run {dead.pk} is queued again." in said
-    assert f"Run {succeeded.pk} succeeded; it is not run again." in said
-    assert f"Run {settled.pk} is settled." in said
-    assert "is being worked on by worker-2" in said
+    assert "This run succeeded; it is not run again. Fire the transition" in said
+    assert "This run is settled." in said
+    assert "worker-2 is working on this run" in said
     assert "Run 999999 Refused It is not among the runs you see." in said
     assert OperatorAction.objects.get().run_id == dead.pk
     assert LogEntry.objects.get().object_id == str(dead.pk)
     assert EffectRun.objects.filter(status="queued").count() == 1
 
 
+def test_runs_whose_follow_up_waits_are_to_be_continued_and_are_told_so_once(story: Story, browser: Client) -> None:
+    runs = [story.run_of(story.follow_up_refused(), "orders.refund") for _ in range(2)]
+    said = text(browser.post(LIST, chosen("retry_runs", *runs)))
+    assert "0 done 2 refused" in said
+    assert said.count("What is left to do is its follow-up: use Continue.") == 1
+    assert "Fire the transition" not in said
+    assert OperatorAction.objects.count() == 0
+
+
 def test_force_for_many_needs_a_reason_too(story: Story, browser: Client) -> None:
     run = story.run_of(story.refund_declined(), "orders.refund")
     response = browser.post(LIST, chosen("retry_runs", run, force="on"), follow=True)
-    assert "Nothing was done. reason: force needs a reason" in text(response)
+    assert "Nothing was done. Force needs a reason" in text(response)
     assert OperatorAction.objects.count() == 0
     said = text(browser.post(LIST, chosen("retry_runs", run, force="on", reason="agreed by phone")))
     assert f"Done Run {run.pk} is queued again." in said
@@ -364,7 +373,7 @@ def test_many_follow_ups_are_continued_and_many_runs_cancelled(story: Story, bro
     story.open_the_day()
     said = text(browser.post(LIST, chosen("continue_runs", first, second)))
     assert f"Run {first.pk}: “Refunded” was fired." in said
-    assert f"Run {second.pk} has no follow-up that waits" in said
+    assert "This run has no follow-up that waits (status: Queued, follow-up: None)." in said
     # The filter of the list no longer holds for what was just cancelled; it is reported all the same.
     said = text(browser.post(f"{LIST}?status=queued", chosen("cancel_runs", first, second)))
     assert f"Run {second.pk} is cancelled." in said

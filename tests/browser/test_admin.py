@@ -138,7 +138,7 @@ def test_a_clerk_ships_several_orders_at_once(story: Story, page_of: Callable[..
     page.get_by_label("Tracking number").fill("00340")
     page.get_by_role("button", name="Ship: 2 rows").click()
     assert "2 done 1 refused" in " ".join(page.get_by_role("status").inner_text().split())
-    assert page.get_by_text("'ship' starts in Paid; the record is Draft.").count() == 1
+    assert page.get_by_text("“Ship” starts in Paid; the record is Draft.").count() == 1
     assert TransitionLog.objects.filter(transition="ship", actor_label="shirin").count() == 2
 
 

@@ -126,7 +126,7 @@ def test_a_hold_that_is_gone_is_told_as_such(lifecycle: Kit, held: TriggerHold, 
 
 def test_a_trigger_this_process_does_not_know_is_not_fired(held: TriggerHold, boss: User) -> None:
     TriggerHold.objects.update(trigger="gone")
-    with pytest.raises(UnknownLifecycle, match="no timeout or deadline 'gone'"):
+    with pytest.raises(UnknownLifecycle, match="no code for the timeout or deadline “gone”"):
         operations.fire_held(held, actor=boss)
     assert OperatorAction.objects.count() == 0
 

@@ -125,7 +125,7 @@ def test_an_unknown_name_gets_the_nearest_right_one(boss: User) -> None:
 
 def test_a_decision_made_on_another_value_is_a_conflict(boss: User) -> None:
     operations.set_parameter(TICKETS, "patience", "PT3H", actor=boss, expected="P2DT00H00M00S")
-    with pytest.raises(Conflict, match="changed by somebody else"):
+    with pytest.raises(Conflict, match="Somebody else has changed the parameter"):
         operations.set_parameter(TICKETS, "patience", "PT9H", actor=boss, expected="P2DT00H00M00S")
     with pytest.raises(Conflict):
         operations.reset_parameter(TICKETS, "patience", actor=boss, expected="P2DT00H00M00S")

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import translation
 
 from lifecycle import SYSTEM, Actor, clock
 from lifecycle.exceptions import (
     GuardRefused,
     InvalidInput,
     LeaseLost,
+    LifecycleError,
     NothingToContinue,
     RunBusy,
     RunSettled,
@@ -164,7 +166,7 @@ def test_a_run_that_led_somewhere_is_settled_and_only_force_with_a_reason_runs_i
 
     with pytest.raises(RunSettled, match="force, with a reason"):
         retry_run(run, actor=OPERATOR)
-    with pytest.raises(InvalidInput, match="force needs a reason"):
+    with pytest.raises(InvalidInput, match="Force needs a reason"):
         retry_run(run, actor=OPERATOR, force=True)
     assert untouched(run, before)
 
@@ -193,7 +195,7 @@ def test_a_waiting_follow_up_is_continued_rather_than_the_run_retried(behave: di
     run = failed_refund(behave)
     EffectRun.objects.update(follow_up=follow_up)
 
-    with pytest.raises(RunSettled, match="continue the run"):
+    with pytest.raises(RunSettled, match="use Continue"):
         retry_run(run, actor=OPERATOR)
 
 
@@ -204,6 +206,24 @@ def test_a_succeeded_run_is_never_retried() -> None:
 
     with pytest.raises(RunSettled, match="Fire the transition"):
         retry_run(run, actor=OPERATOR, reason="x", force=True)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("follow_up", ["pending", "abandoned"])
+def test_a_succeeded_run_whose_follow_up_waits_is_to_be_continued(follow_up: str, force: bool) -> None:
+    fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)
+    drain()
+    EffectRun.objects.update(follow_up=follow_up)
+    run = EffectRun.objects.get()
+    before = facts(run)
+
+    with pytest.raises(RunSettled) as caught:
+        retry_run(run, actor=OPERATOR, reason="x", force=force)
+
+    assert str(caught.value) == (
+        "This run succeeded; it is not run again. What is left to do is its follow-up: use Continue."
+    )
+    assert untouched(run, before)
 
 
 def test_a_queued_run_is_not_retried() -> None:
@@ -221,7 +241,7 @@ def test_a_run_this_process_does_not_know_is_not_queued_from_here(
     EffectRun.objects.update(**unknown)
     before = facts(run)
 
-    with pytest.raises(UnknownEffect, match="'gone'"):
+    with pytest.raises(UnknownEffect, match="“gone”"):
         retry_run(run, actor=OPERATOR)
 
     assert untouched(run, before)
@@ -234,7 +254,7 @@ def test_a_run_in_a_workers_hands_is_busy(operation: Any) -> None:
     claim("worker-7")
     before = facts(run)
 
-    with pytest.raises(RunBusy, match="worked on by worker-7"):
+    with pytest.raises(RunBusy, match="worker-7 is working on this run"):
         operation(run, actor=OPERATOR)
 
     assert untouched(run, before)
@@ -284,7 +304,7 @@ def test_a_finished_run_is_not_cancelled(status: str) -> None:
     run = queue_run(status=status)
     before = facts(run)
 
-    with pytest.raises(RunSettled, match=f"finished \\({status}\\)"):
+    with pytest.raises(RunSettled, match=f"finished \\({status.title()}\\)"):
         cancel_run(run, actor=OPERATOR, reason="x", force=True)
 
     assert untouched(run, before)
@@ -408,7 +428,7 @@ def test_a_reason_that_cannot_be_kept_is_refused(operation: Any, reason: Any) ->
     run = queue_run()
     before = facts(run)
 
-    with pytest.raises(InvalidInput, match="reason:") as caught:
+    with pytest.raises(InvalidInput, match="The reason ") as caught:
         operation(run, actor=OPERATOR, reason=reason)
 
     assert caught.value.problems[0].field == "reason"
@@ -438,3 +458,20 @@ def test_an_operation_that_is_rolled_back_leaves_no_audit_row(behave: dict[str, 
     assert not OperatorAction.objects.exists()
     with travel(seconds=1):
         assert drain().done == 0
+
+
+def test_what_an_operator_is_refused_is_said_in_their_language() -> None:
+    """The admin, REST and the command all show these sentences as they are."""
+    fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)
+    drain()
+    run = EffectRun.objects.get()
+
+    def said(operation: Any, **more: Any) -> str:
+        with pytest.raises(LifecycleError) as caught, translation.override("de"):
+            operation(run, actor=OPERATOR, **more)
+        return str(caught.value)
+
+    assert said(retry_run).startswith("Dieser Lauf ist gelungen; er wird nicht wiederholt.")
+    assert said(cancel_run).startswith("Dieser Lauf ist beendet (Gelungen)")
+    assert said(continue_run).startswith("Dieser Lauf hat keine wartende Folge (Status: Gelungen, Folge: ")
+    assert said(retry_run, force=True).startswith("Erzwingen braucht einen Grund")

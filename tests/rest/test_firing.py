@@ -339,7 +339,7 @@ def test_all_guards_reasons_are_told(api: APIClient, ticket: Ticket, unchanged: 
 def test_a_wrong_state_is_a_409_that_says_so(api: APIClient, ticket: Ticket) -> None:
     """django-commons/django-fsm-2 PR #98: a refusal is no 500."""
     data = assert_error(api.post(url(ticket), {"transition": "reopen"}, format="json"), 409, "invalid_state")
-    assert data["refusals"][0]["params"] == {"state": "open", "sources": ["solved"]}
+    assert data["refusals"][0]["params"] == {"transition": "reopen", "state": "open", "sources": ["solved"]}
 
 
 def test_a_form_reports_every_field(api: APIClient, ticket: Ticket) -> None:

@@ -172,6 +172,38 @@ def test_the_runtimes_own_sentences_speak_the_language_of_the_reader(ticket: Tic
     (refusal,) = ticket.lifecycle.can("reopen", actor=SYSTEM).refusals
 
     with translation.override("de"):
-        assert str(refusal).startswith("„reopen“ beginnt in ")
-    assert str(refusal) == "'reopen' starts in Solved; the record is Open."
+        assert str(refusal).startswith("„Reopen“ beginnt in ")
+    assert str(refusal) == "“Reopen” starts in Solved; the record is Open."
     assert pickle.loads(pickle.dumps(refusal)) == refusal
+
+
+def test_a_refusal_says_labels_to_people_and_names_to_programs(ticket: Ticket, visitor: Any) -> None:
+    fire(ticket, "solve", actor=SYSTEM, input={"answer": "42"})
+
+    wrong_state, permission = can(ticket, "solve", actor=visitor).refusals
+
+    assert str(wrong_state) == ("“Solve” starts in Open, Waiting for the customer or Escalated; the record is Solved.")
+    assert wrong_state.as_dict()["params"] == {
+        "transition": "solve",
+        "state": "solved",
+        "sources": ["open", "waiting", "escalated"],
+    }
+    assert str(permission) == "You have no permission for “Solve”."
+    assert permission.as_dict()["params"] == {"transition": "solve", "permission": "support.solve_ticket"}
+    with translation.override("de"):
+        assert str(wrong_state).startswith("„Solve“ beginnt in ")
+        assert ", Waiting for the customer oder Escalated; der Datensatz ist " in str(wrong_state)
+        assert str(permission) == "Ihnen fehlt das Recht für „Solve“."
+
+
+def test_a_guard_that_gives_no_reason_is_named_beside_its_transition(ticket: Ticket) -> None:
+    def is_office_hours(ctx: Any) -> bool:
+        return False
+
+    remove = register_guard("tickets", "ask", is_office_hours)
+
+    (refusal,) = can(ticket, "ask", actor=SYSTEM).refusals
+
+    remove()
+    assert str(refusal) == "“Ask the customer” is refused: is office hours does not hold."
+    assert refusal.as_dict()["params"] == {"transition": "ask", "guard": "is_office_hours"}

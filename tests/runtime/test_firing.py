@@ -144,7 +144,7 @@ def test_a_wrong_state_says_where_it_starts_and_where_the_record_is(ticket: Tick
 
     (refusal,) = caught.value.refusals
     assert (refusal.source, refusal.kind, refusal.code) == ("state", "precondition", "invalid_state")
-    assert str(caught.value) == "'reopen' starts in Solved; the record is Open."
+    assert str(caught.value) == "“Reopen” starts in Solved; the record is Open."
     assert (caught.value.lifecycle, caught.value.record_id) == ("tickets", str(ticket.pk))
     assert row(ticket) == ("open", 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,9 @@ from lifecycle.admin.parts.icons import icon
 from lifecycle.models import EffectRun, RunStatus, due
 from lifecycle.store import aliases, ticks, timing
 
-# A queue so far behind, with nobody at work on it, needs a person.
+# A queue so far behind, with nobody at work on it, needs a person; so much further behind, it needs one in any case.
 BEHIND = dt.timedelta(minutes=1)
+FAR_BEHIND = dt.timedelta(minutes=10)
 APART = dt.timedelta(seconds=5)
 
 
@@ -77,6 +79,8 @@ def _tick(using: str, name: str) -> Tile:
 def _queues(using: str, name: str) -> list[Tile]:
     now = clock.now()
     heads = dict(due.queue_heads(using))
+    # Only a lease that lasts is somebody at work: a killed worker leaves its row behind as running.
+    held = Q(status=RunStatus.RUNNING, lease_until__gt=now)
     rows = (
         EffectRun.objects.using(using)
         .filter(status__in=[RunStatus.QUEUED, RunStatus.RUNNING])
@@ -84,24 +88,32 @@ def _queues(using: str, name: str) -> list[Tile]:
         .values("queue")
         .annotate(
             due=Count("id", filter=Q(status=RunStatus.QUEUED, available_at__lte=now)),
-            running=Count("id", filter=Q(status=RunStatus.RUNNING)),
-            workers=Count(F("leased_by"), distinct=True, filter=Q(status=RunStatus.RUNNING)),
+            running=Count("id", filter=held),
+            workers=Count(F("leased_by"), distinct=True, filter=held),
+            lost=Count("id", filter=Q(status=RunStatus.RUNNING) & ~held),
         )
     )
-    known = {row["queue"]: row for row in rows}
+    known: dict[str, Mapping[str, Any]] = {row["queue"]: row for row in rows}
     made = []
     for queue in sorted({"default", *known}):
-        row = known.get(queue, {"due": 0, "running": 0, "workers": 0})
+        row = known.get(queue, {"due": 0, "running": 0, "workers": 0, "lost": 0})
         behind = max(now - heads[queue], dt.timedelta(0)) if queue in heads and row["due"] else dt.timedelta(0)
-        stuck = behind > BEHIND and not row["running"]
-        facts = _("%(due)s due, %(running)s running") % row
-        if stuck:
-            facts += ", " + _("no worker at work")
-        elif row["workers"]:
-            facts += ", " + ngettext("%(n)s worker", "%(n)s workers", row["workers"]) % {"n": row["workers"]}
+        well = behind <= (BEHIND if not row["running"] else FAR_BEHIND)
         big = _("%(length)s behind") % {"length": times.spoken(behind)} if row["due"] else _("Nothing due")
-        made.append(Tile(title=_("Queue %(name)s") % {"name": queue} + name, well=not stuck, big=big, facts=facts))
+        title = _("Queue %(name)s") % {"name": queue} + name
+        made.append(Tile(title=title, well=well, big=big, facts=_queue_facts(row, well=well)))
     return made
+
+
+def _queue_facts(row: Mapping[str, Any], *, well: bool) -> str:
+    told = [_("%(due)s due") % row, _("%(running)s running") % row]
+    if row["workers"]:
+        told.append(ngettext("%(n)s worker", "%(n)s workers", row["workers"]) % {"n": row["workers"]})
+    elif not well:
+        told.append(_("no worker at work"))
+    if row["lost"]:
+        told.append(ngettext("%(n)s lease ended", "%(n)s leases ended", row["lost"]) % {"n": row["lost"]})
+    return ", ".join(told)
 
 
 def _broker() -> Tile:

@@ -13,13 +13,16 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
+from django.utils.dateparse import parse_duration
 from django.utils.duration import duration_string
 from django.utils.translation import gettext as _
 
 from lifecycle import operations
 from lifecycle.admin.parts import labels, times
+from lifecycle.admin.parts.parameter_values import kept
 from lifecycle.definition import parameters as declared
 from lifecycle.definition.compiled import Definition
+from lifecycle.definition.parameters import InvalidParameter
 from lifecycle.exceptions import LifecycleError
 from lifecycle.models import OperatorAction
 from lifecycle.operations.parameters import field_of
@@ -56,7 +59,8 @@ def change_parameter(request: HttpRequest, definition: Definition, name: str, us
             made = operations.set_parameter(definition, name, as_json(_hint(definition, name), typed), **facts)
     except LifecycleError as error:
         status = 409 if error.retryable else 400
-        return _form(definition, name, using, typed=typed, reason=reason, problem=str(error), status=status)
+        problem = _problem(error, definition, name, typed)
+        return _form(definition, name, using, typed=typed, reason=reason, problem=problem, status=status)
     facts = {"lifecycle": definition.name, "name": name, "value": times.shown(getattr(made, name))}
     return Answer(done=_("Parameter %(name)s of %(lifecycle)s is now %(value)s. It counts from now on.") % facts)
 
@@ -127,9 +131,8 @@ def _duration(text: str) -> Any:
             return sum(float(number) * WORDS[word] for number, word in zip(words[::2], words[1::2], strict=True))
         except ValueError:
             return text
-    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
-        return _("%(value)s (no unit)") % {"value": text[:20]}
-    return text
+    # As text a number would be so many seconds: what nobody said is refused instead.
+    return f"{text} ?" if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) else text
 
 
 def _field(definition: Definition, name: str, value: str) -> dict[str, Any]:
@@ -142,9 +145,7 @@ def _field(definition: Definition, name: str, value: str) -> dict[str, Any]:
         choices = [(str(one), str(one)) for one in typing.get_args(inner)]
     elif isinstance(inner, type) and issubclass(inner, enum.Enum):
         choices = [(str(one.value), str(getattr(one, "label", one.value))) for one in inner]
-    help_text = _("%(type)s.") % {"type": declared.described(inner)}
-    if inner is dt.timedelta:
-        help_text = _("A duration with its unit: 3 min, 2 d 12 h, 0:03:00 or PT3M.")
+    help_text = _written_as(inner)
     limits = field_of(definition, name).metadata
     bounds = [(_("at least"), limits.get("minimum")), (_("at most"), limits.get("maximum"))]
     told = [f"{word} {times.shown(limit)}" for word, limit in bounds if limit is not None]
@@ -157,6 +158,41 @@ def _field(definition: Definition, name: str, value: str) -> dict[str, Any]:
     else:
         widget = forms.TextInput(attrs={"autocomplete": "off", "aria-describedby": "lc-value-help"})
     return {"widget": widget.render(VALUE, value, attrs={"id": "lc-value"}), "help": help_text}
+
+
+def _written_as(inner: Any) -> str:
+    if inner is dt.timedelta:
+        return _("A duration with its unit: 3 min, 2 d 12 h, 0:03:00 or PT3M.")
+    return _("%(type)s.") % {"type": declared.described(inner)}
+
+
+def _problem(error: LifecycleError, definition: Definition, name: str, typed: str) -> str:
+    """What is wrong, in the words of the field's help where the operation speaks of JSON and ISO 8601."""
+    if not isinstance(error, InvalidParameter):
+        return str(error)
+    if error.got is not None:
+        low = field_of(definition, name).metadata.get("minimum") == error.expected
+        said = _("It must be at least %(limit)s; you entered %(value)s.")
+        if not low:
+            said = _("It may be at most %(limit)s; you entered %(value)s.")
+        return said % {"limit": times.shown(error.expected), "value": times.shown(error.got)}
+    inner, _optional = _inner(_hint(definition, name))
+    if inner is dt.timedelta and not _is_duration(typed.strip()):
+        said = _("“%(typed)s” is no duration.")
+        if re.fullmatch(r"\s*[0-9]+(\.[0-9]+)?\s*", typed):
+            said = _("“%(typed)s” has no unit.")
+        return f"{said % {'typed': typed[:40]}} {_written_as(inner)}"
+    return str(error)
+
+
+def _is_duration(text: str) -> bool:
+    read = _duration(text)
+    if not isinstance(read, str):
+        return True
+    try:
+        return bool(text) and parse_duration(read) is not None
+    except OverflowError:  # a duration, and longer than any may be
+        return True
 
 
 def _form(
@@ -192,8 +228,8 @@ def _form(
         "changes": [
             {
                 "what": labels.action_label(row.action),
-                "before": times.shown(row.before.get("before")),
-                "after": times.shown(row.before.get("after")),
+                "before": kept(definition.name, name, row.before.get("before")),
+                "after": kept(definition.name, name, row.before.get("after")),
                 "who": row.actor_label or row.actor_id,
                 "at": times.tag(row.at),
                 "reason": row.reason,

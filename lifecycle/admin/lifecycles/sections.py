@@ -20,6 +20,7 @@ from lifecycle.admin.lifecycles.first_part import shown_first
 from lifecycle.admin.lifecycles.timeouts import timeout_rows
 from lifecycle.admin.lifecycles.work import WorkRow, unfinished, work_rows
 from lifecycle.admin.parts import addresses, labels, times
+from lifecycle.admin.parts.parameter_values import kept
 from lifecycle.definition import parameters as declared
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import LifecycleError
@@ -182,8 +183,8 @@ def _changed(row: OperatorAction | None) -> str:
         "when": times.written(row.at),
         "what": labels.action_label(row.action),
         "name": before.get("parameter", ""),
-        "before": times.shown(before.get("before", "")),
-        "after": times.shown(before.get("after", "")),
+        "before": kept(row.lifecycle, before.get("parameter", ""), before.get("before", "")),
+        "after": kept(row.lifecycle, before.get("parameter", ""), before.get("after", "")),
     }
     text = _("Last changed by %(who)s, %(when)s: %(name)s %(before)s → %(after)s") % said
     return f"{text}, “{row.reason}”." if row.reason else f"{text}."

@@ -30,6 +30,10 @@ class WorkRow:
 
 def unfinished(using: str) -> dict[str, list[dict[str, Any]]]:
     """What is not simply done, by lifecycle and effect: one query for all of them."""
+    now = clock.now()
+    # Only a lease that lasts is somebody at work.
+    held = Q(status=RunStatus.RUNNING, lease_until__gt=now)
+    left = Q(status=RunStatus.RUNNING) & ~held
     undone = Q(status__in=[RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.FAILED, RunStatus.DEAD])
     counts = (
         EffectRun.objects.using(using)
@@ -38,9 +42,12 @@ def unfinished(using: str) -> dict[str, list[dict[str, Any]]]:
         .values("lifecycle", "effect", "status", "follow_up")
         .annotate(
             number=Count("id"),
-            due=Count("id", filter=Q(status=RunStatus.QUEUED, available_at__lte=clock.now())),
+            due=Count("id", filter=Q(status=RunStatus.QUEUED, available_at__lte=now)),
+            held=Count("id", filter=held),
+            left=Count("id", filter=left),
             first_due=Min("available_at"),
-            first_started=Min("started_at"),
+            first_held=Min("started_at", filter=held),
+            first_left=Min("lease_until", filter=left),
             first_finished=Min("finished_at"),
             next_try=Min("follow_up_due_at"),
         )
@@ -76,7 +83,8 @@ def work_rows(definition: Definition, counts: Sequence[Any], held: int, site: An
     abandoned, dead, failed = of(follow_up="abandoned"), of(status="dead"), of(status="failed")
     waiting, queued, running = of(follow_up="pending"), of(status="queued"), of(status="running")
     since = {"failed": first(failed, "first_finished"), "due": first(queued, "first_due")}
-    longest = _("longest %(length)s") % {"length": times.since(first(running, "first_started"))} if running else ""
+    began, ended = first(running, "first_held"), first(running, "first_left")
+    longest = _("longest %(length)s") % {"length": times.since(began)} if began else ""
     next_try = _("next try %(time)s") % {"time": times.written(first(waiting, "next_try"))}
     made = [
         row(_("Follow-up abandoned"), abandoned, "danger", "flag", "follow_up=abandoned", effects(abandoned)),
@@ -87,9 +95,13 @@ def work_rows(definition: Definition, counts: Sequence[Any], held: int, site: An
     held_badge = badges.badge("waiting" if held else "neutral", held, "clock")
     made.append(WorkRow(name=_("Timeout refused"), number=held, badge=held_badge, url=holds, detail=""))
     oldest = _("oldest %(length)s") % {"length": times.since(since["due"])} if since["due"] else ""
+    if ended:
+        # A worker that never came back; the next tick takes its run back.
+        said = _("since %(length)s") % {"length": times.since(ended)}
+        made.append(row(_("Lease ended"), running, "waiting", "warn", "status=running", said, "left"))
     made += [
         row(_("Due"), queued, "neutral", "ring", "status=queued", oldest, "due"),
-        row(_("Running"), running, "progress", "half", "status=running", longest),
+        row(_("Running"), running, "progress", "half", "status=running", longest, "held"),
     ]
     return made
 

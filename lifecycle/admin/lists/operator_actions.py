@@ -16,6 +16,7 @@ from lifecycle.admin.lists.lifecycle_filter import LifecycleFilter
 from lifecycle.admin.lists.named_records import NamedRecordList
 from lifecycle.admin.lists.read_only import ReadOnlyAdmin
 from lifecycle.admin.parts import addresses, labels, times
+from lifecycle.admin.parts.parameter_values import kept
 from lifecycle.models import OperatorAction
 
 
@@ -83,8 +84,8 @@ class OperatorActionAdmin(ReadOnlyAdmin):
         if "parameter" in before:
             said = {
                 "name": before["parameter"],
-                "before": times.shown(before.get("before")),
-                "after": times.shown(before.get("after")),
+                "before": kept(row.lifecycle, before["parameter"], before.get("before")),
+                "after": kept(row.lifecycle, before["parameter"], before.get("after")),
             }
             return f"{row.lifecycle}: " + _("%(name)s, %(before)s → %(after)s") % said
         if "trigger" in before:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle.admin.parts import addresses, permissions
+from lifecycle.admin.parts.reports import grouped
 from lifecycle.admin.parts.styles import STYLES
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class ReadOnlyAdmin(ModelAdmin):
                 "title": title,
                 "opts": self.opts,
                 "media": self.media,
-                "rows": rows,
+                "groups": grouped(rows),
                 "done": sum(row.done for row in rows),
                 "refused": sum(not row.done for row in rows),
                 "back": request.get_full_path(),

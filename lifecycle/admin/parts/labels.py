@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle.definition.compiled import Definition
+from lifecycle.runtime.deciding.sentences import either
 
 OF_OPERATOR_ACTION = {
     "retry": gettext_lazy("Retry"),
@@ -44,7 +45,7 @@ def to_state(definition: Definition, targets: Sequence[str]) -> str:
         state = definition.states.get(target)
         label = str(state.label) if state is not None else target
         told.append(_("%(state)s, final") % {"state": label} if state is not None and state.final else label)
-    return "→ " + _(" or ").join(told)
+    return "→ " + either(told)
 
 
 def action_label(action: str) -> Any:

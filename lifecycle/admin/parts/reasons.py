@@ -26,7 +26,8 @@ def of_error(error: Exception) -> Any:
         return of_refusals(refusals)
     problems = getattr(error, "problems", ())
     if problems:
-        return listed((str(problem), "") for problem in problems)
+        # The reason has a field of its own on every page that asks for it.
+        return listed((str(one.message if one.field == "reason" else one), "") for one in problems)
     sentence = str(error) if isinstance(error, LifecycleError) else f"{type(error).__name__}: {error}"
     return listed([(sentence, "")])
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from lifecycle import runtime
 from lifecycle.admin.parts import badges, labels, reasons
-from lifecycle.admin.parts.reports import MOST_ROWS, ReportRow
+from lifecycle.admin.parts.reports import MOST_ROWS, ReportRow, grouped
 from lifecycle.admin.records import firing, inputs
 from lifecycle.definition.compiled import CompiledTransition, Definition
 from lifecycle.exceptions import InvalidInput, LifecycleError
@@ -123,7 +123,7 @@ def _report(
             "title": _("%(name)s: what became of each") % {"name": edge.label},
             "opts": page.opts,
             "media": page.media,
-            "rows": rows,
+            "groups": grouped(rows),
             "done": sum(row.done for row in rows),
             "refused": sum(not row.done for row in rows),
             "back": request.get_full_path(),

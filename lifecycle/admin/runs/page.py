@@ -17,6 +17,7 @@ from lifecycle.admin.parts.icons import icon
 from lifecycle.admin.runs import offers, sentences
 from lifecycle.admin.runs.sentences import Known, known
 from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
+from lifecycle.runtime.deciding.sentences import either
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,9 +198,7 @@ def _follow_up(run: EffectRun, about: Known) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = []
     edge, definition = about.follow_up, about.definition
     if edge is not None and definition is not None:
-        sources = _(" or ").join(
-            labels.state_label(definition, one) for one in definition.states if one in edge.sources
-        )
+        sources = either([labels.state_label(definition, one) for one in definition.states if one in edge.sources])
         way = f"{sources} {labels.to_state(definition, edge.targets)}"
         rows.append((_("Fires"), format_html("<strong>{}</strong>: {}", edge.label, way)))
         with_ = ", ".join(run.result) if run.outcome == "succeeded" and isinstance(run.result, dict) else ""

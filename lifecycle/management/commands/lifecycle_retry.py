@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand
 
 from lifecycle import registry
 from lifecycle.actors import Actor
+from lifecycle.definition.names import effect_name
 from lifecycle.exceptions import LifecycleError
 from lifecycle.management import arguments
 from lifecycle.management.progress import Progress
@@ -126,7 +127,7 @@ class Command(BaseCommand):
             raise arguments.wrong("--reason is required: say why these runs are to run again.")
 
     def _print(self, line: Line, *, dry: bool) -> None:
-        what = f"run {line.run} ({line.lifecycle}.{line.effect} of {line.record_id}, {line.status})"
+        what = f"run {line.run} ({effect_name(line.lifecycle, line.effect)} of {line.record_id}, {line.status})"
         if line.retried:
             self.stdout.write(f"{what}: {'would be retried' if dry else 'retried'}")
         else:

@@ -15,6 +15,7 @@ from lifecycle.refusals import Refusal
 from lifecycle.rest import bodies, errors
 from lifecycle.rest.permissions import lets_everyone_in
 from lifecycle.rest.viewsets.hooks import ViewSetHooks
+from lifecycle.runtime.deciding import sentences
 
 if TYPE_CHECKING:
     from lifecycle.runtime import Availability
@@ -85,7 +86,8 @@ class EndpointAccess(ViewSetHooks):
                 self.request, self, record
             ):
                 continue
-            message = getattr(permission, "message", None) or f"You may not fire '{transition}'."
+            label = self.definition.transitions[transition].label
+            message = getattr(permission, "message", None) or sentences.may_not_fire(label)
             code = getattr(permission, "code", None) or PermissionRefused.code
             denied.append(
                 Refusal(source="permission", kind="permission", code=code, message=message, name=cls.__name__)

@@ -38,7 +38,7 @@ def already_there(edge: CompiledTransition, ctx: TransitionContext[Any]) -> bool
 def guards(definition: Definition, edge: CompiledTransition, ctx: TransitionContext[Any]) -> list[Refusal]:
     """Every refusing guard, the declaration's and those other apps added."""
     asked: Sequence[Guard] = (*edge.guards, *added_guards.of(definition.name, edge.name))
-    return [refusal for guard in asked if (refusal := ask(guard, ctx)) is not None]
+    return [refusal for guard in asked if (refusal := ask(guard, ctx, edge.label)) is not None]
 
 
 def refused(definition: Definition, edge: CompiledTransition | str, record_id: str, refusals: list[Refusal]) -> Refused:
@@ -59,14 +59,20 @@ def refused(definition: Definition, edge: CompiledTransition | str, record_id: s
     return GuardRefused(sentence, code=refusals[0].code, refusals=refusals, **facts)
 
 
-def ask(guard: Guard, ctx: TransitionContext[Any]) -> Refusal | None:
-    """One guard's answer as a refusal, or None when it allows. What a guard raises propagates: it is a bug."""
+def ask(guard: Guard, ctx: TransitionContext[Any], label: Any) -> Refusal | None:
+    """One guard's answer as a refusal, or None when it allows. What a guard raises propagates: it is a bug.
+
+    ``label`` names the transition where the guard leaves the sentence to us.
+    """
     answer = guard.ask(ctx)
     if answer is True:
         return None
     if answer is False:
-        message = guard.message or sentences.does_not_hold(ctx.transition, guard.name)
-        return _refusal(guard, guard.code, message, guard.kind, {})
+        if guard.message:
+            return _refusal(guard, guard.code, guard.message, guard.kind, {})
+        message = sentences.does_not_hold(label, guard.name)
+        params = {"transition": ctx.transition, "guard": guard.name}
+        return _refusal(guard, guard.code, message, guard.kind, params)
     if isinstance(answer, Refuse):
         return _refusal(guard, answer.code, answer.message, answer.kind, answer.params)
     if isinstance(answer, (str, Promise)) and answer:
@@ -88,9 +94,13 @@ def _wrong_state(definition: Definition, edge: CompiledTransition, source: str |
         source="state",
         kind="precondition",
         code="invalid_state",
-        message=sentences.starts_elsewhere(edge.name, starts, name),
+        message=sentences.starts_elsewhere(edge.label, starts, name),
         name=edge.name,
-        params={"state": source, "sources": [key for key in definition.states if key in edge.sources]},
+        params={
+            "transition": edge.name,
+            "state": source,
+            "sources": [key for key in definition.states if key in edge.sources],
+        },
     )
 
 
@@ -104,7 +114,7 @@ def _permission(
         return _missing(edge, codename)
     name = getattr(permission, "__name__", "permission")
     asked = Guard(name=name, ask=permission, code="permission_denied", kind="permission", message=None)
-    answer = ask(asked, ctx)
+    answer = ask(asked, ctx, edge.label)
     if answer is None:
         return None
     message = answer.message if answer.code != "permission_denied" else _missing(edge, name).message
@@ -118,7 +128,7 @@ def _missing(edge: CompiledTransition, name: str) -> Refusal:
         source="permission",
         kind="permission",
         code="permission_denied",
-        message=sentences.may_not_fire(edge.name),
+        message=sentences.may_not_fire(edge.label),
         name=name,
-        params={"permission": name},
+        params={"transition": edge.name, "permission": name},
     )

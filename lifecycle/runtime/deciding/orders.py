@@ -124,7 +124,7 @@ def not_manual_refusal(edge: CompiledTransition) -> Refusal:
         source="manual",
         kind="permission",
         code="not_manual",
-        message=sentences.system_only(edge.name),
+        message=sentences.system_only(edge.label),
         name=edge.name,
         params={"transition": edge.name},
     )

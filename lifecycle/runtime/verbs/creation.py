@@ -15,7 +15,7 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.exceptions import Conflict, Refused, RequestReused
 from lifecycle.models import CREATE, TransitionLog
-from lifecycle.runtime.deciding import evaluator, new_records, orders, requests
+from lifecycle.runtime.deciding import evaluator, new_records, orders, requests, sentences
 from lifecycle.runtime.results import Fired
 from lifecycle.runtime.writing import announcements, frames, retrying, rows, steps
 from lifecycle.store import given, history, lives, moving, parameters, records, timing
@@ -202,7 +202,8 @@ def _begin(
     starts = [(one, start, before.get(one.name, 0) + 1) for one, start in ((definition, state), *beside)]
     new_records.validate([one for one, _, _ in starts], ctx.record, using, left_out)
     for one, _, _ in starts:
-        refusals = [refusal for guard in one.create_guards if (refusal := evaluator.ask(guard, ctx)) is not None]
+        asked = (evaluator.ask(guard, ctx, sentences.creation()) for guard in one.create_guards)
+        refusals = [refusal for refusal in asked if refusal is not None]
         if refusals:
             raise evaluator.refused(one, CREATE, "", refusals)
     with frames.noticing() as moved:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from lifecycle.definition.names import effect_name
 from lifecycle.models import EffectRun
 from lifecycle.store import timing
 
@@ -85,7 +86,7 @@ class ClaimedRun:
         return self.id, self.fence
 
     def __str__(self) -> str:
-        return f"run {self.id} ({self.lifecycle}.{self.effect} of {self.record_id})"
+        return f"run {self.id} ({effect_name(self.lifecycle, self.effect)} of {self.record_id})"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
