@@ -1,9 +1,8 @@
-"""Page: what one order's page shows, gathered from the library's view, the runs, and the provider."""
+"""Order page: what one order's page shows, gathered from the library's view, the runs, and the provider."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils import timezone
@@ -15,16 +14,6 @@ from orders.lifecycles import OrderLifecycle
 from orders.models import Order
 from orders.web import console, effect_runs, expiry, next_steps
 from orders.web.durations import spoken
-
-
-@dataclass(frozen=True, kw_only=True)
-class Notice:
-    """What became of a click that did nothing, and what had been typed."""
-
-    title: str
-    sentences: list[str]
-    typed: list[tuple[Any, Any]] = field(default_factory=list)
-    tone: str = "waiting"
 
 
 def facts(order: Order, reader: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
