@@ -26,7 +26,7 @@ def staff(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         try:
             return view(request, **arguments)
         except Http404 as missing:  # by our own page also while developing
-            return page_not_found(request, missing)
+            return page_not_found(request, missing, "orders/404.html")
 
     return guarded
 

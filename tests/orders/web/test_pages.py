@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from orders.web import console
 from tests.orders.provider import FakePayments
 
 pytestmark = pytest.mark.django_db
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "example_project"
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +112,7 @@ def test_who_comes_to_a_button_by_its_address_is_led_to_the_order(address: str, 
 
 
 def test_what_is_not_there_or_not_for_one_is_a_page_with_a_way_back(clerk_client: Client, settings: Any) -> None:
+    settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [EXAMPLE / "templates"]}]  # the site's, not the shop's
     stranger = Client()
     stranger.force_login(User.objects.create_user("customer"))
     settings.DEBUG = True  # as the demo runs
