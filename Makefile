@@ -14,7 +14,7 @@ every = failed=; for command in $(1); do echo "$$command"; $$command || failed="
   [ -z "$$failed" ] || { printf "failed:$$failed\n" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-check test check format pins clean
+.PHONY: help setup demo demo-check test check format pictures pins clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
@@ -45,6 +45,9 @@ check: $(STAMP) ## formatting, lint, types, import floors, migrations, system ch
 format: $(STAMP) ## put the code into the shape that `check` asks for
 	$(RUN) -m ruff format .
 	$(RUN) -m ruff check --fix .
+
+pictures: $(STAMP) ## make the documentation's pictures anew, with Chromium
+	@LIFECYCLE_PICTURES=make $(RUN) -m pytest -q tests/browser/test_pictures.py
 
 pins: $(STAMP) ## look up the newest versions that pyproject.toml allows, and pin them
 	@$(PIP) uv

@@ -9,11 +9,16 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:|#)([^)\s]+)\)")
+# Light and dark. An index shows only the light one: none of them renders the element, and not all of them are dark.
+PICTURE = re.compile(r'<picture>.*?<img src="(?P<path>[^"]+)" alt="(?P<alt>[^"]*)">.*?</picture>', re.DOTALL)
 BESIDE = "The pages named here are part of the source distribution."
 
 
 class ReadableAnywhere(MetadataHookInterface):
-    """A README's relative links lead nowhere on an index: they become absolute, or the names of files in the sdist."""
+    """A README's relative links lead nowhere on an index: they become absolute, or the names of files in the sdist.
+
+    So do its pictures.
+    """
 
     def update(self, metadata: dict[str, Any]) -> None:
         address = self.config.get("address", "").rstrip("/")
@@ -25,7 +30,10 @@ class ReadableAnywhere(MetadataHookInterface):
 def described(readme: str, address: str) -> str:
     """The README for an index; ``address`` is where its repository's files can be read, or empty."""
     if address:
+        files = address.replace("/blob/", "/raw/")
+        readme = PICTURE.sub(rf'<img src="{files}/\g<path>" alt="\g<alt>">', readme)
         return LINK.sub(rf"[\1]({address}/\2)", readme)
+    readme = PICTURE.sub(r"(Picture: `\g<path>`)", readme)
     return LINK.sub(r"\1 (`\2`)", readme.replace("## Read on\n", f"## Read on\n\n{BESIDE}\n"))
 
 

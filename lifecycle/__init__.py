@@ -1,4 +1,4 @@
-"""lifecycle: the record is the process — states, transitions, guards, effects and timeouts, in one transaction."""
+"""lifecycle: declarative record lifecycles — states, transitions, guards, effects and timeouts, in one transaction."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -48,7 +48,7 @@ class Story:
     # Orders -----------------------------------------------------------------------------------------
 
     def draft(self, title: str = "Floor mirror", cents: int = 16400, **values: Any) -> Order:
-        made = Order(customer="Omar Haddad", title=title, amount_cents=cents, **values)
+        made = Order(**{"customer": "Omar Haddad", **values}, title=title, amount_cents=cents)
         order: Order = create(made, actor=self.boss, input={"title": title, "amount_cents": cents})
         return order
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import os
 import subprocess
 import sys
@@ -23,7 +24,8 @@ from tests.sandbox.conftest import SECRET, TOKEN, Api
 @pytest.mark.once
 @pytest.mark.row("M13")
 def test_every_word_of_the_library_in_the_readmes_code_is_imported_in_it_as_it_reads() -> None:
-    code = [ast.parse(block.text) for block in blocks(ROOT / "README.md") if block.language == "python"]
+    shown = [block for block in blocks(ROOT / "README.md") if block.language in ("python", "pycon")]
+    code = [ast.parse(doctest.script_from_examples(one.text) if one.language == "pycon" else one.text) for one in shown]
     nodes = [node for tree in code for node in ast.walk(tree)]
     imported = {
         name.name

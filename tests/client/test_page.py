@@ -50,7 +50,7 @@ def test_the_plain_page_shows_fires_and_follows(page: Any, show: Callable[..., N
 
 
 def test_the_plain_page_tells_who_was_slower(page: Any, show: Callable[..., None], ticket: Ticket) -> None:
-    show(SHOWN["order.html"], order=SHOWN["order.js"].replace("onError: told", "onError: told, every: 1e9"))
+    show(SHOWN["order.html"], order=SHOWN["order.js"].replace("onError: explain", "onError: explain, every: 1e9"))
     page.get_by_role("heading", name="open").wait_for()
     fire(ticket, "touch", actor=SYSTEM)
     page.get_by_role("button", name="Ask the customer").click()

@@ -11,6 +11,14 @@ EXAMPLE = ROOT / "orders" / "README.md"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", EXAMPLE, *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(?P<language>\w*)(?P<words>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
+# As Markdown has them, and as pages have those for light and dark.
+PICTURE = re.compile(r'<(?:img|source) [^>]*?(?:src|srcset)="([^"]+)"|!\[[^\]]*\]\(([^)]+)\)')
+
+
+def pictures(text: str) -> list[str]:
+    """The files of the pictures that a page shows."""
+    return ["".join(target) for target in PICTURE.findall(text)]
+
 
 @dataclass(frozen=True)
 class Block:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, blocks
+from tests.docs.pages import PAGES, ROOT, blocks, pictures
 
 names = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
@@ -53,6 +53,20 @@ def test_every_link_to_a_file_leads_to_one(name: str) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
     missing = [target for target in targets if "://" not in target and not (page.parent / target).resolve().exists()]
     assert missing == []
+
+
+def test_every_picture_is_shown_by_a_page_and_small_enough_to_be_loaded_with_it() -> None:
+    shown = {(page.parent / target).resolve() for page in PAGES for target in pictures(page.read_text())}
+    there = set((ROOT / "docs" / "images").glob("*"))
+    assert shown == there
+    assert [path.name for path in there if path.stat().st_size > 150_000] == []
+
+
+@pytest.mark.parametrize("name", names)
+def test_every_picture_says_in_words_what_it_shows(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert re.findall(r"!\[\]", text) == []
+    assert len(re.findall("<img ", text)) == len(re.findall(r'<img [^>]*alt="[^"]+"', text))
 
 
 def anchors(page: Path) -> set[str]:

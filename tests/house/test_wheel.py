@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hatch_build import LINK, described, urls
+from tests.docs.pages import pictures
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -36,13 +37,15 @@ def wheel(built: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def sdist(built: Path) -> dict[str, str]:
-    """The pages and modules of the source distribution."""
+    """The pages, modules and (without their bytes) pictures of the source distribution."""
     (archive,) = built.glob("*.tar.gz")
     with tarfile.open(archive) as opened:
         return {
-            member.name.partition("/")[2]: opened.extractfile(member).read().decode()  # type: ignore[union-attr]
+            member.name.partition("/")[2]: (
+                "" if member.name.endswith(".png") else opened.extractfile(member).read().decode()  # type: ignore[union-attr]
+            )
             for member in opened.getmembers()
-            if member.name.endswith((".md", "LICENSE", "PKG-INFO", ".py"))
+            if member.name.endswith((".md", "LICENSE", "PKG-INFO", ".py", ".png"))
         }
 
 
@@ -77,6 +80,8 @@ def test_no_link_of_the_description_is_dead_on_an_index(wheel: Path) -> None:
     assert metadata["Description-Content-Type"] == "text/markdown"
     shown = metadata.get_payload()
     assert LINK.findall(shown) == []
+    assert "<picture>" not in shown
+    assert "(Picture: `docs/images/order.png`)" in shown
     assert "Tutorial (`docs/tutorial.md`)" in shown
     assert "part of the source distribution" in shown
 
@@ -93,6 +98,8 @@ def test_every_page_that_the_readme_leads_to_is_in_the_source_distribution(sdist
             there = path.resolve().relative_to(ROOT).as_posix()
             if there.endswith((".md", "LICENSE")) and there not in seen:
                 waiting.append(there)
+        for target in pictures(sdist[page]):
+            assert ((ROOT / page).parent / target).resolve().relative_to(ROOT).as_posix() in sdist
     assert len(seen) > 15
     roots = {name.partition("/")[0] for name in sdist}
     assert {"PKG-INFO", "LICENSE", "hatch_build.py", "lifecycle", "docs", "orders"} < roots
@@ -105,6 +112,8 @@ def test_with_a_published_home_links_and_addresses_lead_there() -> None:
     shown = described((ROOT / "README.md").read_text(), home)
     assert f"[Tutorial]({home}/docs/tutorial.md)" in shown
     assert LINK.findall(shown) == []
+    assert '<img src="https://example.org/lifecycle/raw/main/docs/images/order.png" alt="' in shown
+    assert "<picture>" not in shown
     assert urls(home)["Changelog"] == f"{home}/CHANGELOG.md"
     assert urls("") == {}
 
