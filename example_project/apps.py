@@ -7,3 +7,8 @@ from django.apps import AppConfig
 
 class ExampleConfig(AppConfig):
     name = "example_project"
+
+    def ready(self) -> None:
+        from example_project import lines
+
+        lines.print_in_a_worker()

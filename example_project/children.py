@@ -19,7 +19,7 @@ GRACE = 8.0  # seconds between the polite stop and the other one
 class Teller:
     """Writes ``name   | line``, one line at a time whoever speaks."""
 
-    COLOURS = {"demo": "36", "worker": "33", "redis": "35"}
+    COLOURS = {"demo": "36", "web": "32", "worker": "33", "redis": "35"}
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,8 +1,8 @@
 """Ground: the folder and the port a demo stands on, chosen before Django reads its settings.
 
-A demo's data lies in ``var/demo``, where a second terminal's ``manage.py shell`` finds it and where effects that were
-pending when the demo was killed wait for the next one. While another demo stands there, and for ``--check``, it is a
-folder of its own that is removed at the end.
+A demo's data lies in ``var/demo`` (or ``EXAMPLE_DATA_DIR``), where a second terminal's ``manage.py shell`` finds it and
+where effects that were pending when the demo was killed wait for the next one. While another demo stands there, and for
+``--check``, it is a folder of its own that is removed at the end.
 """
 
 from __future__ import annotations
@@ -71,13 +71,16 @@ def choose(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="manage.py demo", add_help=False)
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--fresh", action="store_true")
     wanted, _ = parser.parse_known_args(arguments)
     folder, lock = _folder(alone=wanted.check)
     chosen = Ground(folder=folder, temporary=lock is None, lock=lock, listener=_listener(wanted.port))
     if lock is None and not wanted.check:
-        chosen.notes.append("another demo uses var/demo; this one has a folder of its own, removed at the end")
+        chosen.notes.append("another demo is running; this one's orders go at its end")
     if wanted.port not in (0, chosen.port):
         chosen.notes.append(f"port {wanted.port} is in use; using {chosen.port}")
+    if wanted.fresh and lock is not None:
+        _forget(folder)
     for name in ("broker", "control"):
         (folder / name).mkdir(exist_ok=True)
     os.environ["EXAMPLE_DATA_DIR"] = str(folder)
@@ -112,7 +115,7 @@ def leave() -> None:
 
 def _folder(*, alone: bool) -> tuple[Path, IO[str] | None]:
     if not alone:
-        folder = BASE_DIR / "var" / "demo"
+        folder = Path(os.environ.get("EXAMPLE_DATA_DIR") or BASE_DIR / "var" / "demo")
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "lock").open("w")
         try:
@@ -122,6 +125,15 @@ def _folder(*, alone: bool) -> tuple[Path, IO[str] | None]:
         else:
             return folder, lock
     return Path(tempfile.mkdtemp(prefix="lifecycle-demo-")), None
+
+
+def _forget(folder: Path) -> None:
+    """Removes what earlier demos have left; the lock, which is held, stays."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "lock":
+            path.unlink()
 
 
 def _listener(port: int) -> socket.socket:

@@ -218,6 +218,7 @@ LOGGING: dict[str, Any] = {
     "loggers": {
         "lifecycle": {"level": "INFO"},
         "orders": {"level": "INFO"},
+        "example_project": {"level": "INFO"},
         "sandbox": {"level": "INFO"},
         "celery": {"level": "INFO"},
         # One line per message and per lost connection says nothing here.

@@ -16,6 +16,7 @@ from django.core.wsgi import get_wsgi_application
 
 from example_project.children import Child, Teller
 from example_project.ground import Ground
+from example_project.lines import WANTED
 from orders.sandbox import outbox
 
 POOLS = ("threads", "prefork", "solo")
@@ -42,11 +43,14 @@ class QuietHandler(WSGIRequestHandler):
 class Stack:
     """What one demo runs. Children are watched: one that ends by itself ends the demo."""
 
-    def __init__(self, ground: Ground, tell: Teller, *, pool: str = "threads", celery: bool = True) -> None:
+    def __init__(
+        self, ground: Ground, tell: Teller, *, pool: str = "threads", celery: bool = True, lines: bool = False
+    ) -> None:
         self.ground = ground
         self.tell = tell
         self.pool = pool
         self.celery = celery
+        self.lines = lines
         self.children: dict[str, Child] = {}
         self._stop_outbox = threading.Event()
         self._web: ThreadedWSGIServer | None = None
@@ -78,7 +82,9 @@ class Stack:
 
     def start_worker(self) -> None:
         """The worker, a child: Celery's own, or without Celery the library's."""
-        self.children["worker"] = Child("worker", self._worker(), self.tell, QUIET)
+        self.children["worker"] = Child(
+            "worker", self._worker(), self.tell, {**QUIET, **({WANTED: "1"} if self.lines else {})}
+        )
 
     def _worker(self) -> list[str]:
         if not self.celery:

@@ -18,11 +18,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from example_project import acceptance, databases, ground, sample
+from example_project import acceptance, databases, ground, lines, sample
 from example_project.children import Child, Teller
 from example_project.stack import QUIET, ChildEnded, Stack, is_sqlite, wait_until
 from example_project.visitor import Visitor
-from lifecycle.models import EffectRun, ParameterOverride
+from lifecycle.models import ParameterOverride
 from orders.models import Order
 
 NAME, PASSWORD = "admin", "admin"
@@ -38,6 +38,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="first port to try (8000); 0 for any free one")
+        parser.add_argument("--fresh", action="store_true", help="forget the orders of the last demo, and begin anew")
         parser.add_argument("--check", action="store_true", help="drive the acceptance table, then stop")
         parser.add_argument("--worker", choices=["threads", "prefork", "solo"], default="threads", help="Celery's pool")
         parser.add_argument("--no-celery", action="store_true", help="the library's own worker instead of Celery's")
@@ -59,11 +60,13 @@ class Demo:
     """One run of the command."""
 
     def __init__(self, place: ground.Ground, options: dict[str, Any]) -> None:
-        self.started = time.monotonic()
         self.place = place
         self.check: bool = options["check"]
+        self.fresh: bool = options.get("fresh", False)
         self.tell = Teller()
-        self.stack = Stack(place, self.tell, pool=options["worker"], celery=not options["no_celery"])
+        self.stack = Stack(
+            place, self.tell, pool=options["worker"], celery=not options["no_celery"], lines=not self.check
+        )
         self.stop = threading.Event()
         self.hurry = threading.Event()
         self.own_database = False
@@ -102,6 +105,8 @@ class Demo:
         for note in self.place.notes:
             self.tell("demo", note)
         if not is_sqlite():
+            if self.fresh:
+                databases.drop()
             self.own_database = databases.create() and self.place.temporary
         if self.place.redis_port is not None:
             self.start_redis()
@@ -109,35 +114,37 @@ class Demo:
         users = get_user_model().objects
         if not users.filter(username=NAME).exists():
             users.create_superuser(NAME, "", PASSWORD)
-        if self.check:
-            clerk = users.create_user(COLLEAGUE, "", PASSWORD, is_staff=True)
-            clerk.user_permissions.set(Permission.objects.filter(content_type__app_label="orders"))
+        clerk, is_new = users.get_or_create(username=COLLEAGUE, defaults={"is_staff": True})
+        if is_new:
+            clerk.set_password(PASSWORD)
+            clerk.save()
+            permissions = Permission.objects.filter(content_type__app_label="orders")
+            # In the check the two are alike; for people who look around, one of them is refused something.
+            clerk.user_permissions.set(permissions if self.check else permissions.exclude(codename="refund_order"))
 
     def _start(self) -> None:
         self.stack.start_web()
         self.stack.start_worker()
         self.stack.start_outbox()
-        self.tell(
-            "demo",
-            f"ready: {self.place.url}/  admin: {self.place.url}/admin/  "
-            f"log-in: {NAME} / {PASSWORD}   (Ctrl-C stops everything)",
-        )
+        if not self.check:
+            lines.connect(lambda line: self.tell("web", line))
+        for line in (
+            f"ready: {self.place.url}/",
+            f"log in as {NAME} / {PASSWORD}, or as {COLLEAGUE} / {PASSWORD}",
+            "Ctrl-C stops; make demo ARGS=--fresh begins anew",
+        ):
+            self.tell("demo", line)
 
     # Staying -------------------------------------------------------------------------------------
 
     def _stay(self) -> int:
         if not Order.objects.exists():
-            sample.make(get_user_model().objects.get(username=NAME))
-            self._tell_first_effects()
+            admin, clerk = (get_user_model().objects.get(username=name) for name in (NAME, COLLEAGUE))
+            sample.make(sample.People(admin=admin, clerk=clerk), self.wait)
         connection.close()
         while not self.stop.wait(0.1):
             self.stack.check()
         return 0
-
-    def _tell_first_effects(self) -> None:
-        done = EffectRun.objects.filter(status="succeeded")
-        wait_until("the first effect", done.exists, 60, stop=self.stop, check=self.stack.check)
-        self.tell("demo", f"first effect done, {time.monotonic() - self.started:.2f} s after the command started")
 
     # Checking ------------------------------------------------------------------------------------
 

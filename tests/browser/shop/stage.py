@@ -39,7 +39,7 @@ class Stage:
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.url = self.said("ready: ").split("ready: ")[1].split("/  ")[0]
+        self.url = self.said("ready: ").split("ready: ")[1].rstrip("/")
 
     def _read(self) -> None:
         assert self.process.stdout is not None
