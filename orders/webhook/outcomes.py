@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from lifecycle import Actor
+from lifecycle import Actor, Fired, Transition
 from lifecycle.exceptions import GuardRefused, InvalidInput, RequestReused, WrongState
 from lifecycle.runtime import create
 from orders.lifecycles import OrderLifecycle
@@ -36,6 +36,9 @@ class Outcome:
         return {"outcome": self.outcome, **self.facts}
 
 
+REPLAYED = Outcome(outcome="replayed")
+
+
 def apply(event: PaymentEvent) -> Outcome:
     """Fires the first transition that starts where the order is; money that fits nowhere is recorded and given back.
 
@@ -54,7 +57,7 @@ def apply(event: PaymentEvent) -> Outcome:
             if order is None:
                 return ignored("record_not_found", f"There is no order {event.reference!r}.")
             if event.payment_ref and StrayPayment.objects.filter(payment_ref=event.payment_ref).exists():
-                return Outcome(outcome="replayed")
+                return REPLAYED
             return _decide(order, event)
     except InvalidInput as error:
         raise MalformedEvent(str(error)) from error
@@ -66,40 +69,38 @@ def _locked(reference: str) -> Order | None:
 
 
 def _decide(order: Order, event: PaymentEvent) -> Outcome:
-    refusal: WrongState | None = None
+    refusals = []
     for candidate in CANDIDATES[event.type]:
         try:
             fired = order.lifecycle.fire(candidate, actor=PROVIDER, input=event.input, request_id=event.request_id)
         except WrongState as error:
-            refusal = refusal or error
+            refusals.append(error)
         except RequestReused:  # it was applied by another candidate
-            return Outcome(outcome="replayed")
+            return REPLAYED
         except GuardRefused as error:
-            if event.payment_ref:
-                return give_back(order, event, str(error.refusals[0].message), code=error.code)
-            return ignored(error.code, str(error.refusals[0].message))
+            why = str(error.refusals[0].message)
+            return give_back(order, event, why, code=error.code) if event.payment_ref else ignored(error.code, why)
         except InvalidInput as error:
             if event.payment_ref:  # money is never ignored
                 raise
             return ignored(error.code, str(error))
         else:
-            if fired.replayed:
-                return Outcome(outcome="replayed")
-            return Outcome(
-                outcome="applied", facts={"transition": candidate.name, "version": fired.record.lifecycle_version}
-            )
-    if event.payment_ref and event.payment_ref == order.payment_ref:
+            return REPLAYED if fired.replayed else Outcome(outcome="applied", facts=_moved(candidate, fired))
+    return _not_awaited(order, event, refusals[0])
+
+
+def _not_awaited(order: Order, event: PaymentEvent, refusal: WrongState) -> Outcome:
+    """No transition starts where the order is: the event is late, or its money is not wanted."""
+    if not event.payment_ref:
+        return ignored("invalid_state", str(refusal))
+    if event.payment_ref == order.payment_ref:
         return ignored("already_recorded", f"Payment {event.payment_ref} is the one this order was paid with.")
-    if event.payment_ref:
-        return give_back(order, event, _why_not_awaited(order, event), code="not_awaited")
-    return ignored("invalid_state", str(refusal))
-
-
-def _why_not_awaited(order: Order, event: PaymentEvent) -> str:
     paid = money(event.amount_cents, event.currency)
     if order.payment_ref:
-        return f"A second payment: {paid} came after the order was paid by {order.payment_ref}."
-    return f"{paid} was paid while the order was in {order.get_status_display()}."
+        why = f"A second payment: {paid} came after the order was paid by {order.payment_ref}."
+    else:
+        why = f"{paid} was paid while the order was in {order.get_status_display()}."
+    return give_back(order, event, why, code="not_awaited")
 
 
 def give_back(order: Order, event: PaymentEvent, reason: str, *, code: str) -> Outcome:
@@ -129,8 +130,11 @@ def give_back(order: Order, event: PaymentEvent, reason: str, *, code: str) -> O
         )
     except (WrongState, GuardRefused):  # it was not waiting for this payment
         return Outcome(outcome="applied", facts=facts)
-    facts |= {"transition": OrderLifecycle.payment_declined.name, "version": fired.record.lifecycle_version}
-    return Outcome(outcome="applied", facts=facts)
+    return Outcome(outcome="applied", facts=facts | _moved(OrderLifecycle.payment_declined, fired))
+
+
+def _moved(transition: Transition, fired: Fired[Order]) -> dict[str, Any]:
+    return {"transition": transition.name, "version": fired.record.lifecycle_version}
 
 
 def ignored(code: str, reason: str) -> Outcome:
