@@ -96,6 +96,8 @@ class Graph:
         """Up to six states in a row: drawn to the right."""
         if not 1 < len(self.nodes) <= CHAIN or len(self.edges) != len(self.nodes) - 1:
             return False
+        if any(edge.is_loop for edge in self.edges):
+            return False
         ways = {edge.source: edge.target for edge in self.edges}
         here, seen = self.nodes[0].name, set()
         while here in ways and here not in seen:

@@ -143,6 +143,12 @@ def test_a_chain_of_seven_states_one_with_a_way_back_and_a_near_one_are_drawn_do
     assert not drawn(REVIEW, Style(near=True)).to_the_right
 
 
+def test_two_states_of_which_one_leads_to_itself_are_no_chain_and_stand_inside_their_picture() -> None:
+    picture = drawn(define({"a": "A", "b": "B"}, [Way("again", "a", "a")], initial="a"))
+    assert not picture.to_the_right
+    assert faults(picture) == []
+
+
 def test_a_chain_s_lines_are_straight_from_box_to_box() -> None:
     assert all(len(edge.corners) == 2 for edge in drawn(REVIEW).edges)
 
