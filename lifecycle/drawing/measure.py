@@ -55,6 +55,7 @@ def lines(text: str, size: float, *, broken_from: float, at_most: int, semibold:
 def _balanced(words: list[str], limit: float) -> list[str]:
     """As few lines as fit, then as even as that number allows: "Refund needs / attention", never one orphan."""
     pieces = [piece for word in words for piece in _pieces(word, limit)]
+    limit = max(limit, *map(_ems, pieces))  # a long word makes the box wide; the other lines may use it
     filled = _filled(pieces, limit)
     narrowest = limit
     while narrowest > 1:

@@ -77,6 +77,16 @@ def test_a_process_is_cut_where_the_fewest_lines_are() -> None:
     assert [len([node for node in part.graph.nodes if node.is_state]) for part in parts] == [12, 12, 12]
 
 
+def test_a_side_branch_stands_beside_what_it_left_wherever_it_is_declared() -> None:
+    names = [f"s{number}" for number in range(36)]
+    ways = [Way(f"t{number}", names[number], names[number + 1]) for number in range(35)]
+    ways += [Way(f"u{number}", names[number], names[number // 12 * 12]) for number in range(36) if number % 12 > 1]
+    ways.append(Way("give_up", "s3", "given_up"))
+    definition = define({name: name for name in [*names, "given_up"]}, ways, initial="s0", final="given_up")
+    first, *_ = parts_of(graph_of(definition))
+    assert {"s0", "s3", "given_up"} <= {node.name for node in first.graph.nodes}
+
+
 def test_a_transition_from_any_of_many_states_still_starts_in_one_pill() -> None:
     names = [f"s{number}" for number in range(40)]
     ways = [Way(f"t{number}", names[number], names[number + 1]) for number in range(39)]

@@ -33,6 +33,11 @@ def test_names_break_at_spaces_when_they_are_wide(text: str, expected: tuple[str
     assert lines(text, 13.5, broken_from=150, at_most=4, semibold=True) == expected
 
 
+def test_where_a_long_word_makes_the_box_wide_the_other_lines_use_the_width() -> None:
+    found = lines("Bezahlvorgang wird angelegt", 13.5, broken_from=104, at_most=4, semibold=True)
+    assert found == ("Bezahlvorgang", "wird angelegt")
+
+
 def test_a_word_too_long_for_any_line_is_cut_and_a_text_too_long_for_its_lines_ends_in_an_ellipsis() -> None:
     cut = lines("x" * 60, 12, broken_from=100, at_most=4)
     assert len(cut) > 1
