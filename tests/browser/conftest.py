@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,15 +10,9 @@ import pytest
 from lifecycle.testing import Kit
 from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 from tests.admin.story import Story
-from tests.conftest import needed
+from tests.chromium import started
 from tests.orders.provider import FakePayments, FakeServices
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
-# No calls home: the browser asks this site and nobody else.
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 SECONDS = 15
 
 
@@ -30,13 +23,9 @@ def chromium() -> Iterator[Any]:
     Its driver keeps an event loop in this thread, and the tests' own queries are made between its steps: until it is
     stopped, Django must not mistake them for queries of asynchronous code.
     """
-    needed("Chromium", CHROMIUM, "install Debian's chromium, or put one on the PATH")
-    api = pytest.importorskip("playwright.sync_api")
-    with pytest.MonkeyPatch.context() as patch, api.sync_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch, started() as browser:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
-        browser.close()
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,40 +12,19 @@ from django.test import Client
 from lifecycle import dispatch
 from lifecycle.dispatch.recording import RecordingDispatcher
 from lifecycle.runtime import create
-from tests.conftest import needed
+from tests import chromium
 from tests.rest.conftest import user_with
 from tests.support.models import Parcel, Ticket
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
-HINT = "install Debian's package chromium, or name the program by CHROMIUM"
-# As root there is no sandbox; the rest keeps the browser from calling home.
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    needed("Chromium", CHROMIUM, HINT)
-    from playwright.sync_api import sync_playwright
-
-    # Playwright runs an event loop in this thread, and Django would take every query of a test for one inside it.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    try:
-        with sync_playwright() as playwright:
-            started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            yield started
-            started.close()
-    finally:
-        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+    # Its driver runs an event loop in this thread, and Django would take every query of a test for one inside it.
+    with pytest.MonkeyPatch.context() as patch, chromium.started() as browser:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield browser
 
 
 @pytest.fixture

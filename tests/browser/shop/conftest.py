@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import pytest
 
 from tests import servers
 from tests.browser.shop.stage import Stage
+from tests.chromium import started, there
 from tests.conftest import needed
 
 if TYPE_CHECKING:
@@ -18,36 +18,18 @@ if TYPE_CHECKING:
 
     from tests.browser.shop.people import Person, Provider
 
-CHROMIUM = shutil.which("chromium") or ""
-HINT = "install Debian's package chromium"
-# No window, no sandbox of its own (the suite may run as root), and no request of its own to anywhere.
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """Debian's chromium; not for the session, because its loop must not run under tests that use the database."""
-    needed("chromium", CHROMIUM, HINT)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+    with started() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="package")
 def stage() -> Iterator[Stage]:
     """The example with a real worker, on SQLite and files."""
-    needed("chromium", CHROMIUM, HINT)
+    there()
     with Stage(LIFECYCLE_STACK="sqlite") as running:
         yield running
 
@@ -55,7 +37,7 @@ def stage() -> Iterator[Stage]:
 @pytest.fixture
 def stage_on_redis() -> Iterator[Stage]:
     """The example in its second form, on PostgreSQL and a Redis of its own."""
-    needed("chromium", CHROMIUM, HINT)
+    there()
     needed("PostgreSQL", servers.postgres_version(), servers.POSTGRES_HINT)
     with Stage(LIFECYCLE_STACK="postgres") as running:
         yield running
