@@ -87,8 +87,8 @@ def _let_one_expire(begun: list[tuple[Order, Sample]], people: People, wait: Wai
     order, sample = next(one for one in begun if one[1].steps is expired)
     _window(SOON, people, "One sample order is to expire.")
     try:
-        for state in sample.steps(order, people):
-            wait("the order that expires", lambda wanted=state: _fresh(order).status == wanted, 60)
+        for _ in sample.steps(order, people):  # to be cancelled
+            wait("the order that expires", lambda: _fresh(order).status == S.CANCELLED, 60)
     finally:
         _window(LATER, people, "Nothing expires while you look around. Make it shorter to see orders expire.")
 

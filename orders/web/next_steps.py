@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -28,11 +28,12 @@ class NextStep:
     who: Any
     tone: str
     icon: str
+    permission: str = ""  # what "you" need for it
     expiry: Expiry | None = None  # what the clock in ``what`` counts down to, where there is one
 
 
-def of(order: Order, expiry: Expiry | None, run: EffectRun | None) -> NextStep | None:
-    """The next thing; None when there is nothing more to do."""
+def of(order: Order, expiry: Expiry | None, run: EffectRun | None, reader: Any) -> NextStep | None:
+    """The next thing, and whether it is the reader's; None when there is nothing more to do."""
     if run is not None and run.follow_up in STUCK:
         refunded = run.effect == "orders.refund"
         what: Any = _("Refund done, follow-up refused") if refunded else _("Done, follow-up refused")
@@ -45,13 +46,18 @@ def of(order: Order, expiry: Expiry | None, run: EffectRun | None) -> NextStep |
         return NextStep(what=_("Expires in %(left)s"), who=_("the customer"), tone=tone, icon="clock", expiry=expiry)
     if order.status in (S.CREATING_CHECKOUT, S.REFUNDING) and run is not None:
         return NextStep(what=working(run), who=_("the system"), tone="progress", icon="half")
-    return FIXED.get(order.status)
+    step = FIXED.get(order.status)
+    if step is not None and step.permission and not reader.has_perm(step.permission):
+        return replace(step, who=_("a colleague"))
+    return step
 
 
 FIXED: Mapping[str, NextStep] = {
     S.DRAFT: NextStep(what=_("Pay"), who=_("the customer"), tone="neutral", icon="dot"),
-    S.PAID: NextStep(what=_("Ship"), who=_("you"), tone="progress", icon="truck"),
-    S.REFUND_NEEDS_ATTENTION: NextStep(what=_("Retry the refund"), who=_("you"), tone="danger", icon="undo"),
+    S.PAID: NextStep(what=_("Ship"), who=_("you"), tone="progress", icon="truck", permission="orders.ship_order"),
+    S.REFUND_NEEDS_ATTENTION: NextStep(
+        what=_("Retry the refund"), who=_("you"), tone="danger", icon="undo", permission="orders.refund_order"
+    ),
     S.CREATING_CHECKOUT: NextStep(what=_("Creating the checkout"), who=_("the system"), tone="progress", icon="half"),
     S.REFUNDING: NextStep(what=_("Refunding"), who=_("the system"), tone="progress", icon="half"),
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from lifecycle.exceptions import InvalidInput, Refused
+from lifecycle.exceptions import InvalidInput
+from lifecycle.refusals import Refusal
 from orders.models import Order
 from orders.web import conflicts
 from orders.web.reasons import said
@@ -41,9 +42,9 @@ def to_correct(error: InvalidInput, form: Any) -> Notice:
     return Notice(title=_("Please correct what is marked."), sentences=sentences, tone="danger")
 
 
-def not_done(error: Refused, typed: Typed) -> Notice:
+def not_done(refusals: Sequence[Refusal], typed: Typed) -> Notice:
     """Refused, with every reason."""
-    sentences = [said(refusal) for refusal in error.refusals]
+    sentences = [said(refusal) for refusal in refusals]
     return Notice(title=_("Not done."), sentences=sentences, typed=typed, tone="danger")
 
 

@@ -12,7 +12,7 @@ from lifecycle import drawing
 from lifecycle.runtime import RecordView
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
-from orders.web import console, effect_runs, expiry, next_steps
+from orders.web import console, effect_runs, expiry, next_steps, permissions
 from orders.web.durations import spoken
 
 
@@ -25,6 +25,7 @@ def facts(order: Order, reader: Any, bound: Mapping[str, Any]) -> dict[str, Any]
     view = order.lifecycle.view(actor=reader)
     now = timezone.now()
     work = effect_runs.in_words(view.runs, view.history)
+    open_now = [item for item in view.available if item.allowed and _may_try(reader, item)]
     definition = OrderLifecycle.definition
     return {
         "order": view.record,
@@ -32,9 +33,10 @@ def facts(order: Order, reader: Any, bound: Mapping[str, Any]) -> dict[str, Any]
         "expiry": expiry.of(view.record, now, expiry.payment_window()),
         "standing": next_steps.STANDING.get(view.state, ""),
         "final": definition.states[view.state].final,
-        "diagrams": _diagrams(view),
-        "actions": [_action(item, bound) for item in view.available if item.allowed],
-        "closed": [item for item in view.available if not item.allowed],
+        "diagrams": _diagrams(view, open_now),
+        "actions": [_action(item, bound) for item in open_now],
+        "closed": [_closed(item, reader) for item in view.available if item not in open_now],
+        "may_press": permissions.may_change(reader),
         "waits": next_steps.WAITS.get(view.state, []),
         "elsewhere": _elsewhere(view.state),
         "history": _history(view.history),
@@ -46,10 +48,10 @@ def facts(order: Order, reader: Any, bound: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _diagrams(view: RecordView) -> dict[str, SafeString]:
+def _diagrams(view: RecordView, open_now: list[Any]) -> dict[str, SafeString]:
     """The order in its lifecycle: for wide pages, near for phones, and the whole for phones that ask for it."""
     path = [(entry.version, entry.transition, entry.source or "", entry.target) for entry in reversed(view.history)]
-    allowed = {item.name for item in view.available if item.allowed}
+    allowed = {item.name for item in open_now}
     drawn = {}
     for name, near in (("wide", False), ("near", True), ("full", False)):
         text = drawing.svg(
@@ -70,6 +72,16 @@ def _action(item: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
     form = item.form() if filled_in is None and item.form is not None else filled_in
     targets = [OrderLifecycle.definition.states[target] for target in item.targets]
     return {"item": item, "form": form, "filled_in": filled_in is not None, "targets": targets}
+
+
+def _may_try(reader: Any, item: Any) -> bool:
+    return permissions.may_try(reader, OrderLifecycle.definition.transitions[item.name])
+
+
+def _closed(item: Any, reader: Any) -> dict[str, Any]:
+    """A button that is closed to this reader, and every reason why."""
+    reasons = [] if _may_try(reader, item) else [permissions.VIEW_ONLY]
+    return {"name": item.name, "label": item.label, "refusals": [*reasons, *item.refusals]}
 
 
 def _elsewhere(state: str) -> list[tuple[Any, list[Any]]]:

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect
 from lifecycle.exceptions import Conflict, InvalidInput, Refused, RequestReused
 from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 from orders.models import StrayPayment
-from orders.web import notices, request_ids
+from orders.web import notices, permissions, request_ids
 from orders.web.access import clicked, staff
 from orders.web.views.order import found, shown
 
@@ -29,6 +29,8 @@ def fire(request: HttpRequest, pk: int, transition: str) -> HttpResponse:
     given = {name: str(value) for name, value in request.POST.items() if name not in NOT_INPUT}
     typed = notices.filled_in(edge.form, given)
     forms = {transition: edge.form(initial=given)} if edge.form and typed else {}
+    if not permissions.may_try(request.user, edge):
+        return shown(request, order, notice=notices.not_done([permissions.VIEW_ONLY], typed), status=403)
     try:
         order.lifecycle.fire(
             transition,
@@ -44,7 +46,7 @@ def fire(request: HttpRequest, pk: int, transition: str) -> HttpResponse:
         bound = edge.form(given) if edge.form else None
         notice, status, forms = notices.to_correct(error, bound), 400, {transition: bound}
     except Refused as error:
-        notice, status = notices.not_done(error, typed), 403 if isinstance(error, PermissionDenied) else 409
+        notice, status = notices.not_done(error.refusals, typed), 403 if isinstance(error, PermissionDenied) else 409
     else:
         return redirect(order)
     return shown(request, order, notice=notice, forms=forms, status=status)

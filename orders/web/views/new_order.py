@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from lifecycle.exceptions import InvalidInput
 from lifecycle.runtime import create
-from orders.web import interrupted, request_ids, to_ship
+from orders.web import interrupted, permissions, request_ids, to_ship
 from orders.web.access import staff
 from orders.web.forms import NewOrderForm
 
@@ -17,6 +18,8 @@ from orders.web.forms import NewOrderForm
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """A new order, created through the runtime; sending the form twice makes one."""
+    if not permissions.may_create(request.user):
+        raise PermissionDenied
     before = interrupted.given_back(request) if request.method == "GET" else None
     form = NewOrderForm(request.POST or None, initial=before.given if before else None)
     if request.method == "POST" and form.is_valid():

@@ -51,7 +51,7 @@ def _list(request: HttpRequest, shown: str, etag: str) -> HttpResponse:
         request,
         "orders/list.html",
         {
-            "rows": _rows(list(page.object_list), now),
+            "rows": _rows(list(page.object_list), now, request.user),
             "page": page,
             "shown": shown,
             "chips": _chips(counts),
@@ -76,7 +76,7 @@ class Row:
     next_step: next_steps.NextStep | None
 
 
-def _rows(orders: list[Order], now: Any) -> list[Row]:
+def _rows(orders: list[Order], now: Any, reader: Any) -> list[Row]:
     window = expiry.payment_window()
     runs: dict[str, EffectRun] = {}
     latest = EffectRun.objects.filter(
@@ -85,7 +85,7 @@ def _rows(orders: list[Order], now: Any) -> list[Row]:
     for run in latest:
         runs[run.record_id] = run
     return [
-        Row(order=order, next_step=next_steps.of(order, expiry.of(order, now, window), runs.get(str(order.pk))))
+        Row(order=order, next_step=next_steps.of(order, expiry.of(order, now, window), runs.get(str(order.pk)), reader))
         for order in orders
     ]
 

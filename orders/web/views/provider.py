@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from orders.models import Order
 from orders.payments import ProviderRefused, ProviderUnavailable
-from orders.web import console, etags
+from orders.web import console, etags, permissions
 from orders.web.access import clicked, staff
 from orders.web.views.order import found
 
@@ -25,10 +25,10 @@ from orders.web.views.order import found
 def card(request: HttpRequest, pk: int) -> HttpResponse:
     """The provider's card alone: what is outside our system changes without telling us."""
     order = found(pk)
-    told = console.card(order)
-    etag = f'W/"{hashlib.sha256(repr((told, order.pk, get_language())).encode()).hexdigest()[:24]}"'
+    told, may_press = console.card(order), permissions.may_change(request.user)
+    etag = f'W/"{hashlib.sha256(repr((told, order.pk, may_press, get_language())).encode()).hexdigest()[:24]}"'
     return etags.unchanged(request, etag) or etags.tagged(
-        render(request, "orders/provider.html", {"order": order, "card": told}), etag
+        render(request, "orders/provider.html", {"order": order, "card": told, "may_press": may_press}), etag
     )
 
 
@@ -40,6 +40,9 @@ def press(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     button = BUTTONS.get(what)
     if button is None:
         raise Http404
+    if not permissions.may_change(request.user):
+        messages.error(request, str(permissions.VIEW_ONLY))
+        return redirect(order)
     try:
         button(order, request)
     except (ProviderRefused, ProviderUnavailable) as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from lifecycle.runtime import create
@@ -56,6 +56,55 @@ def test_only_people_who_work_here_see_pages(address: str, clerk_client: Client)
     stranger.force_login(User.objects.create_user("customer"))
     assert stranger.get(path).status_code == 403
     assert clerk_client.get(path).status_code == 200
+
+
+def colleague(name: str, *permissions: str) -> Client:
+    """The browser of somebody who works here, with these permissions."""
+    user = User.objects.create_user(name, is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    browser = Client()
+    browser.force_login(user)
+    return browser
+
+
+def test_who_works_here_without_permissions_sees_nothing_and_is_told_whom_to_ask() -> None:
+    newcomer, order = colleague("noor"), OrderFactory()
+    for address in ADDRESSES:
+        answer = newcomer.get(address.format(pk=order.pk))
+        assert answer.status_code == 403
+        assert "You may not see this page." in answer.content.decode()
+
+
+def test_who_may_only_look_is_shown_every_button_closed_with_the_reason(clerk: User) -> None:
+    viewer, order = colleague("vera", "view_order"), draft(clerk)
+    page = viewer.get(f"/orders/{order.pk}/").content.decode()
+    assert "You may look at orders, but not change them." in page
+    assert re.search(r'id="do-checkout" type="button" aria-disabled="true"', page)
+    assert 'action="/orders/' not in page
+    listed = viewer.get("/").content.decode()
+    assert "/orders/new/" not in page + listed
+
+
+def test_who_may_only_look_changes_nothing(clerk: User, lifecycle: Kit) -> None:
+    viewer, order = colleague("vera", "view_order"), draft(clerk)
+    answer = press(viewer, order, "checkout", 1)
+    assert answer.status_code == 403
+    assert "You may look at orders, but not change them." in answer.content.decode()
+    assert viewer.post("/orders/new/", {}).status_code == 403
+    pressed = viewer.post(f"/orders/{order.pk}/provider/hold/", {"hold": "1"}, follow=True)
+    assert "You may look at orders, but not change them." in pressed.content.decode()
+    lifecycle.assert_history(order, ["$create"])
+    assert Order.objects.count() == 1
+
+
+def test_a_transition_with_a_permission_of_its_own_needs_that_one_and_to_see_the_order(lifecycle: Kit) -> None:
+    shipper, order = colleague("shirin", "view_order", "ship_order"), OrderFactory(status="paid")
+    listed = shipper.get("/").content.decode()
+    assert press(shipper, order, "ship", 0, carrier="UPS", tracking_number="1Z").status_code == 302
+    other = OrderFactory(status="refund_needs_attention")
+    assert press(shipper, other, "retry_refund", 0).status_code == 403
+    assert "a colleague" not in listed
+    assert "a colleague" in shipper.get("/").content.decode()
 
 
 @pytest.mark.parametrize("address", POSTS)
