@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from lifecycle.drawing import words
+from lifecycle.drawing.geometry.measure import clean, text_width
+from lifecycle.drawing.geometry.places import Layout, PlacedLabel, PlacedNode, PlacedStart, Rect
+from lifecycle.drawing.geometry.sizes import CLOCK, LABEL_LINE, NAME_LINE
 from lifecycle.drawing.graph import Edge, Graph, Label, Node
-from lifecycle.drawing.measure import clean, text_width
-from lifecycle.drawing.places import Layout, PlacedLabel, PlacedNode, PlacedStart, Rect
-from lifecycle.drawing.showing import TRIANGLE as LATE_SIGN
-from lifecycle.drawing.showing import Count, Shown
-from lifecycle.drawing.sizes import CLOCK, LABEL_LINE, NAME_LINE
+from lifecycle.drawing.highlights import TRIANGLE as LATE_SIGN
+from lifecycle.drawing.highlights import Count, Highlights
 from lifecycle.drawing.strokes import CLOCK as CLOCK_SIGN
 from lifecycle.drawing.strokes import DOT, TRIANGLE, head, line, number
 
@@ -25,8 +25,8 @@ INSET, HALO = 3.5, 5.0
 # Lines ------------------------------------------------------------------------------------------------
 
 
-def edges(graph: Graph, layout: Layout, shown: Shown) -> list[str]:
-    """Muted lines first, then those out of the current state, the path last: it lies over the others."""
+def edges(graph: Graph, layout: Layout, shown: Highlights) -> list[str]:
+    """Every line. Those out of the current state are drawn over the others, and the path over both."""
     drawn: list[tuple[int, str]] = []
     for edge, placed in zip(graph.edges, layout.edges, strict=True):
         is_path = any((edge.source, edge.target, label.transition) in shown.steps for label in edge.labels)
@@ -42,7 +42,7 @@ def edges(graph: Graph, layout: Layout, shown: Shown) -> list[str]:
     return [text for _, text in sorted(drawn, key=lambda item: item[0])]
 
 
-def start_of(start: PlacedStart, shown: Shown) -> str:
+def start_of(start: PlacedStart, shown: Highlights) -> str:
     versions = shown.created.get(start.target, ())
     x, y = start.corners[0]
     look = _classes("lc-edge is-start", ("is-path", bool(versions)))
@@ -94,7 +94,7 @@ def _step_width(text: str, *, small: bool) -> float:
 # Labels -----------------------------------------------------------------------------------------------
 
 
-def labels(graph: Graph, layout: Layout, shown: Shown) -> Iterable[str]:
+def labels(graph: Graph, layout: Layout, shown: Highlights) -> Iterable[str]:
     for edge, placed in zip(graph.edges, layout.edges, strict=True):
         if len(placed.labels) > 1:
             yield f'<rect class="lc-label-back" {_rect(placed.back)}/>'
@@ -102,7 +102,7 @@ def labels(graph: Graph, layout: Layout, shown: Shown) -> Iterable[str]:
             yield _label(edge, label, at, shown)
 
 
-def _label(edge: Edge, label: Label, at: PlacedLabel, shown: Shown) -> str:
+def _label(edge: Edge, label: Label, at: PlacedLabel, shown: Highlights) -> str:
     versions = shown.steps.get((edge.source, edge.target, label.transition), ())
     is_next = edge.source in shown.here
     look = _classes(
@@ -138,7 +138,7 @@ def _lines(texts: Sequence[str], x: float, y: float, pitch: float, look: str = "
 # Boxes ------------------------------------------------------------------------------------------------
 
 
-def nodes(graph: Graph, layout: Layout, shown: Shown) -> Iterable[str]:
+def nodes(graph: Graph, layout: Layout, shown: Highlights) -> Iterable[str]:
     for node, placed in zip(graph.nodes, layout.nodes, strict=True):
         if node.is_pill:
             x, y = placed.box.middle
@@ -164,7 +164,7 @@ def references(layout: Layout) -> Iterable[str]:
             )
 
 
-def _state(node: Node, placed: PlacedNode, shown: Shown) -> str:
+def _state(node: Node, placed: PlacedNode, shown: Highlights) -> str:
     box = placed.box
     counted = shown.counts is not None
     count = (shown.counts or {}).get(node.name, Count(0))
@@ -205,7 +205,7 @@ def _counted(placed: PlacedNode, count: Count) -> str:
     return f'{text}<text class="lc-sub" x="{number(second)}" y="{number(middle + 12.5)}">{oldest}</text>'
 
 
-# Parts ------------------------------------------------------------------------------------------------
+# Attributes ------------------------------------------------------------------------------------------------
 
 
 def _classes(first: str, *others: tuple[str, bool]) -> str:

@@ -1,4 +1,4 @@
-"""Graph: what of a lifecycle is drawn — states, lines with their labels — and nothing yet of where."""
+"""Graph: what of a lifecycle is drawn, its states and the lines between them; not yet where."""
 
 from __future__ import annotations
 

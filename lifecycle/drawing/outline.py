@@ -1,4 +1,4 @@
-"""Outline: the picture in words, for whoever does not see it — as one description, and as a list for the page."""
+"""Outline: the picture in words, for screen readers: as one description, and as a list for the page."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from html import escape
 
 from lifecycle.definition.compiled import Definition
 from lifecycle.drawing import words
+from lifecycle.drawing.geometry.measure import clean
 from lifecycle.drawing.graph import CREATE, Graph, Label, Node, Step, graph_of
-from lifecycle.drawing.measure import clean
-from lifecycle.drawing.showing import Count
+from lifecycle.drawing.highlights import Count
 
 STEPS_TOLD = 30
 

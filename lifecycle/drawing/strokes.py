@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.drawing.places import Point
+from lifecycle.drawing.geometry.places import Point
 
 RADIUS = 8.0
 HEAD_LENGTH, HEAD_HALF, HEAD_NOTCH, BEFORE_TIP = 8.0, 4.2, 2.2, 6.0

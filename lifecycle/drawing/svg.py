@@ -10,12 +10,12 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.drawing import elements, words
 from lifecycle.drawing import graph as graphs
 from lifecycle.drawing.elements import escaped
+from lifecycle.drawing.geometry.layouts import laid_out
+from lifecycle.drawing.geometry.places import Layout
+from lifecycle.drawing.geometry.sizes import Style
 from lifecycle.drawing.graph import Step, graph_of
-from lifecycle.drawing.layouts import laid_out
+from lifecycle.drawing.highlights import Count, counts_of, highlights_of, style_of
 from lifecycle.drawing.outline import description
-from lifecycle.drawing.places import Layout
-from lifecycle.drawing.showing import Count, counts_of, shown_of, style_of
-from lifecycle.drawing.sizes import Style
 from lifecycle.drawing.strokes import number
 
 
@@ -51,7 +51,7 @@ def svg(
     near = near or bool(around)
     graph = graphs.around(whole, around) if around else graphs.near(whole, current, steps) if near else whole
     counted = counts_of(counts)
-    shown = shown_of(graph, current, steps, open_transitions, counted)
+    shown = highlights_of(graph, current, steps, open_transitions, counted)
     layout = laid_out(graphs.without_tones(graph), style_of(graph, near=near, counts=counted))
     ident = re.sub(r"[^A-Za-z0-9_-]", "-", ident or f"lifecycle-{definition.name}")
     about = description(definition, whole, current=current, path=steps, counts=counted)

@@ -1,4 +1,4 @@
-"""Words: the few the drawing adds of its own, in the active language where there is one."""
+"""Word: the texts the drawing adds to a lifecycle's own, in the active language where there is one."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-from lifecycle.drawing.places import Layout, PlacedEdge, Rect
+from lifecycle.drawing.geometry.places import Layout, PlacedEdge, Rect
 
 Segment = tuple[float, float, float, float]
 SLACK = 0.01

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 
 from lifecycle.definition.compiled import Definition
 from lifecycle.drawing import layout, svg
+from lifecycle.drawing.geometry.layouts import laid_out
+from lifecycle.drawing.geometry.parts import parts_of
 from lifecycle.drawing.graph import Step, around, graph_of, near
-from lifecycle.drawing.layouts import laid_out
-from lifecycle.drawing.parts import parts_of
 from tests.drawing.corners import lines
 from tests.drawing.definitions import ANY, Way, define, definitions, long
 from tests.drawing.faults import faults

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 
 from lifecycle.definition.compiled import Definition
 from lifecycle.drawing import layout
+from lifecycle.drawing.geometry.layers import order_of_states
+from lifecycle.drawing.geometry.layouts import laid_out
+from lifecycle.drawing.geometry.places import Layout, PlacedEdge, Rect
+from lifecycle.drawing.geometry.sizes import Style
 from lifecycle.drawing.graph import Step, graph_of, near, without_tones
-from lifecycle.drawing.layers import order_of_states
-from lifecycle.drawing.layouts import laid_out
-from lifecycle.drawing.places import Layout, PlacedEdge, Rect
-from lifecycle.drawing.sizes import Style
 from orders.lifecycles import OrderLifecycle
 from tests.drawing.definitions import ANY, REVIEW, SUBSCRIPTION, TICKET, Way, define, definitions
 from tests.drawing.faults import faults

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from lifecycle import registry
 from lifecycle.definition.compiled import Definition
 from lifecycle.drawing import layout, svg
-from lifecycle.drawing.places import Layout
+from lifecycle.drawing.geometry.places import Layout
 from orders.lifecycles import OrderLifecycle
 from tests.drawing.corners import corners, lines, straight
 from tests.drawing.definitions import REVIEW, SUBSCRIPTION, TICKET, definitions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.drawing.measure import lines, text_width
+from lifecycle.drawing.geometry.measure import lines, text_width
 
 pytestmark = pytest.mark.once
 

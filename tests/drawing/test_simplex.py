@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lifecycle.drawing.simplex import Places
+from lifecycle.drawing.geometry.simplex import Places
 
 pytestmark = pytest.mark.once
 

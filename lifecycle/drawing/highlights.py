@@ -1,4 +1,4 @@
-"""Shown: what of a record, or of all of them, is drawn into a layout — classes and numbers, never places."""
+"""Highlight: what of a record, or of all of them, is drawn into a layout — classes and numbers, never places."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from lifecycle.drawing import words
+from lifecycle.drawing.geometry.measure import text_width
+from lifecycle.drawing.geometry.sizes import NAME, Style
 from lifecycle.drawing.graph import CREATE, Graph, Step
-from lifecycle.drawing.measure import text_width
-from lifecycle.drawing.sizes import NAME, Style
 
 SECOND, TRIANGLE = 11.5, 17.0
 # Room for counts grows in steps, so that a picture keeps its layout while its numbers change.
@@ -25,7 +25,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Highlights:
     """Which boxes and lines are marked how.
 
     ``here`` are the boxes lines out of the current state start from. ``steps`` are the versions per source, target and
@@ -41,13 +41,13 @@ class Shown:
     counts: Mapping[str, Count] | None
 
 
-def shown_of(
+def highlights_of(
     graph: Graph,
     current: str | None,
     path: Sequence[Step],
     open_transitions: Container[str],
     counts: Mapping[str, Count] | None,
-) -> Shown:
+) -> Highlights:
     """What to mark. Entries of transitions the definition no longer has mark their states alone."""
     steps: dict[tuple[str, str, str], list[int]] = {}
     created: dict[str, list[int]] = {}
@@ -60,7 +60,7 @@ def shown_of(
         if edge:
             steps.setdefault((edge.source, edge.target, step.transition), []).append(step.version)
     here = graph.starting(current) if current else set()
-    return Shown(current, frozenset(visited), frozenset(here), open_transitions, steps, created, counts)
+    return Highlights(current, frozenset(visited), frozenset(here), open_transitions, steps, created, counts)
 
 
 def counts_of(counts: Mapping[str, int | Count] | None) -> dict[str, Count] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lifecycle.drawing.geometry.measure import lines, text_width
 from lifecycle.drawing.graph import Edge, Node
-from lifecycle.drawing.measure import lines, text_width
 
 NAME, NAME_LINE, SMALL = 13.5, 20.0, 12.0
 LABEL_LINE, LABEL_HEIGHT, LABEL_PITCH, NEAR_LINE = 14.0, 21.0, 24.0, 14.0

@@ -1,4 +1,4 @@
-"""Part: so many states of a large lifecycle as are read together; what leads out of it ends in a reference."""
+"""Part: the states of a large lifecycle that are drawn together; a line out of the part ends in a reference."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
+from lifecycle.drawing.geometry.layers import order_of_states
 from lifecycle.drawing.graph import Edge, Graph, Node
-from lifecycle.drawing.layers import order_of_states
 
 LEAST, USUAL, MOST = 6, 10, 14
 # What a part of another size than the usual costs, in lines led through a reference: a tie-breaker for most.

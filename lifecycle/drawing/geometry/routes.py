@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from lifecycle.drawing.coordinates import Columns
-from lifecycle.drawing.layers import BOX, LABEL, Rows
-from lifecycle.drawing.places import Point
+from lifecycle.drawing.geometry.coordinates import Columns
+from lifecycle.drawing.geometry.layers import BOX, LABEL, Rows
+from lifecycle.drawing.geometry.places import Point
 
 BETWEEN_TRACKS = 10.0
 BEFORE_HEAD, BESIDE_BOX, BESIDE_LABEL, STRAIGHT = 16.0, 10.0, 5.0, 15.0
@@ -126,7 +126,7 @@ def _share(one: _Piece, other: _Piece) -> bool:
 def _sorted_pieces(legs: list[_Leg]) -> list[_Piece]:
     """The horizontal pieces from top to bottom, so that few cross and none lies on another.
 
-    Where two would need to be above each other, one is drawn as a stair with a step between the other's ends.
+    Where each of two would have to be above the other, one is drawn as a stair, with a step between the other's ends.
     """
     while True:
         pieces = [

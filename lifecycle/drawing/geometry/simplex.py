@@ -13,7 +13,7 @@ class Places:
     """Minimises ``Σ pull·x + Σ weight·|x_b − x_a|`` under ``x_b − x_a ≥ distance``: a network simplex.
 
     What stands on a tight distance or exactly below each other forms a tree. While cutting one of its arcs and moving
-    the part that hangs on it makes things cheaper, that part moves, through as many bends of the cost as still fall,
+    the part below it makes things cheaper, that part moves, through as many bends of the cost as still fall,
     until the next arc holds it. Whole numbers and halves as input make the arithmetic exact and the result the same
     on every machine.
 
@@ -51,10 +51,10 @@ class Places:
         self.sides = [1 if self.x[b] > self.x[a] else -1 for a, b in self.ends[: self.bends]]
         self.in_tree = bytearray(len(self.ends))
         self.tree: list[dict[int, int]] = [{} for _ in self.x]
-        self._plant()
+        self._first_tree()
 
     def best(self) -> list[float]:
-        """The places that cost least, each free part in the middle of its play."""
+        """The places that cost least, each free part in the middle of its slack."""
         for _ in range(STEPS_PER_PLACE * len(self.x)):
             self._order()
             arc, below, direction, slope = self._steepest()
@@ -67,14 +67,14 @@ class Places:
 
     # The tree ---------------------------------------------------------------------------------------
 
-    def _plant(self) -> None:
-        """A first tree out of what already is tight, the heaviest first; what hangs on nothing hangs on the root."""
-        chief = list(range(len(self.x)))
+    def _first_tree(self) -> None:
+        """A first tree out of the tight arcs, the heaviest first; a part joined to nothing is joined to the root."""
+        parent = list(range(len(self.x)))
 
         def top(place: int) -> int:
-            while chief[place] != place:
-                chief[place] = chief[chief[place]]
-                place = chief[place]
+            while parent[place] != place:
+                parent[place] = parent[parent[place]]
+                place = parent[place]
             return place
 
         tight = [arc for arc in range(len(self.ends)) if self._room(arc) == 0]
@@ -82,14 +82,14 @@ class Places:
         for arc in tight:
             a, b = self.ends[arc]
             if top(a) != top(b):
-                chief[top(a)] = top(b)
+                parent[top(a)] = top(b)
                 self._join(arc)
         for arc in range(self.bends):
             if not self.in_tree[arc]:
-                self._lean(arc, 1)
+                self._count_bent(arc, 1)
         for place in range(self.root):
             if top(place) != top(self.root):
-                chief[top(place)] = top(self.root)
+                parent[top(place)] = top(self.root)
                 self.tree[place][self.root] = self.tree[self.root][place] = -1
 
     def _room(self, arc: int) -> float:
@@ -102,7 +102,7 @@ class Places:
         self.tree[a][b] = self.tree[b][a] = arc
         self.in_tree[arc] = 1
 
-    def _lean(self, arc: int, sign: int) -> None:
+    def _count_bent(self, arc: int, sign: int) -> None:
         """Takes the cost of a bent arc into the slopes of its ends (or out of them, with sign -1)."""
         a, b = self.ends[arc]
         pull = sign * self.weights[arc] * self.sides[arc]
@@ -110,7 +110,7 @@ class Places:
         self.slopes[a] -= pull
 
     def _order(self) -> None:
-        """Walks the tree from the root: who hangs on whom, and what moving each part would cost."""
+        """Walks the tree from the root: what is below what, and what moving each part would cost."""
         tree = self.tree
         self.over = over = [-1] * len(self.x)
         order = [self.root]
@@ -168,9 +168,9 @@ class Places:
             if is_held or slope >= 0:
                 way, entering = distance, stop
                 break
-            self._lean(stop, -1)
+            self._count_bent(stop, -1)
             self.sides[stop] = -self.sides[stop]
-            self._lean(stop, 1)
+            self._count_bent(stop, 1)
         if entering < 0:  # nothing pulls back: only pulls that do not sum to 0 lead here
             self.tree[top][above] = self.tree[above][top] = arc
             if arc >= 0:
@@ -179,9 +179,9 @@ class Places:
             return
         if 0 <= arc < self.bends:
             self.sides[arc] = direction if self.ends[arc][1] == top else -direction
-            self._lean(arc, 1)
+            self._count_bent(arc, 1)
         if entering < self.bends:
-            self._lean(entering, -1)
+            self._count_bent(entering, -1)
         if way:
             for place in part:
                 self.x[place] += direction * way
@@ -215,17 +215,17 @@ class Places:
             arc = self.tree[top][self.over[top]]
             slope = self.sums[top]
             if arc < 0:
-                self._move(top, self._play(top, 1) / 2 - self._play(top, -1) / 2)
+                self._move(top, self._slack(top, 1) / 2 - self._slack(top, -1) / 2)
             elif arc < self.bends:
                 if abs(slope) != self.weights[arc] or not slope:
                     continue
                 direction = -1 if slope > 0 else 1
-                self._move(top, direction * self._play(top, direction) / 2)
+                self._move(top, direction * self._slack(top, direction) / 2)
             elif not slope:
                 direction = 1 if self.ends[arc][1] == top else -1
-                self._move(top, direction * self._play(top, direction) / 2)
+                self._move(top, direction * self._slack(top, direction) / 2)
 
-    def _play(self, top: int, direction: int) -> float:
+    def _slack(self, top: int, direction: int) -> float:
         """How far a part may move before something stops it; 0 if nothing does."""
         stops = self._stops(self._part(top), direction)
         return max(0.0, stops[0][0]) if stops else 0.0

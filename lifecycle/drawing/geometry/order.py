@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lifecycle.drawing.layers import BOX, START, Rows
+from lifecycle.drawing.geometry.layers import BOX, START, Rows
 
 SWEEPS = 10
 STARTS = 24
@@ -58,9 +58,9 @@ def _starts(rows: Rows, links: _Links) -> Iterator[list[list[int]]]:
     first = _depth_first(rows, links)
     yield first
     yield [row[::-1] for row in first]
-    dice = _Dice()
+    random = _Random()
     for _ in range(min(STARTS, max(FEWEST_STARTS, WORK // len(rows.items))) - 2):
-        yield [dice.shuffled(row) for row in first]
+        yield [random.shuffled(row) for row in first]
 
 
 def _depth_first(rows: Rows, links: _Links) -> list[list[int]]:
@@ -78,8 +78,8 @@ def _depth_first(rows: Rows, links: _Links) -> list[list[int]]:
     return order
 
 
-class _Dice:
-    """Chance that is the same on every machine and in every version of Python."""
+class _Random:
+    """Random numbers that are the same on every machine and in every version of Python."""
 
     def __init__(self) -> None:
         self.state = 20240312
@@ -188,5 +188,5 @@ def _saved(left: int, right: int, joined: list[list[int]], at: dict[int, int], l
 
 
 def mirrored(order: Ordered) -> Ordered:
-    """The same picture seen from behind."""
+    """The same order from right to left."""
     return Ordered(tuple(row[::-1] for row in order.rows), order.crossings)

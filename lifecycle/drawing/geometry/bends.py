@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import floor
 from typing import NamedTuple
 
-from lifecycle.drawing.simplex import Places
+from lifecycle.drawing.geometry.simplex import Places
 
 BEND, MAIN_BEND = 100.0, 150.0
-SMALL, SMALL_BEND = 20.0, 60.0  # a step of so few pixels looks like a slip
+SMALL, SMALL_BEND = 20.0, 60.0  # a step of so few pixels looks like a mistake
 LENGTH, WIDTH = 0.1, 1.0
 # Weight is what a pixel costs, so many light steps can outweigh one straight line: a firm join weighs more than all.
 FIRM = 100
@@ -19,7 +19,7 @@ MOST_TRIES, LEAST_TRIES, WORK = 60, 12, 9000
 
 
 class Join(NamedTuple):
-    """Two places a line would join straight; ``bend`` is the price of a step between them, 0 for a mere wish."""
+    """Two places a line would join straight; ``bend`` is the price of a step between them, 0 for a wish."""
 
     a: int
     b: int

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from lifecycle.drawing.coordinates import LEFT_OF_LABEL, Columns, columns, room_for_ends
+from lifecycle.drawing.geometry.coordinates import LEFT_OF_LABEL, Columns, columns, room_for_ends
+from lifecycle.drawing.geometry.layers import LABEL, Item, Rows, Size, order_of_states, ranks, rows_of
+from lifecycle.drawing.geometry.pages import on_a_page
+from lifecycle.drawing.geometry.parts import parts_of
+from lifecycle.drawing.geometry.places import Layout, PlacedEdge, PlacedLabel, PlacedNode, PlacedStart, Point, Rect
+from lifecycle.drawing.geometry.routes import Routes, routes, straightened
+from lifecycle.drawing.geometry.sizes import (
+    LABEL_HEIGHT,
+    LABEL_PITCH,
+    PLAIN,
+    Style,
+    block_of,
+    box_size,
+    even,
+    name_lines,
+)
 from lifecycle.drawing.graph import Graph, Node
-from lifecycle.drawing.layers import LABEL, Item, Rows, Size, order_of_states, ranks, rows_of
-from lifecycle.drawing.pages import on_a_page
-from lifecycle.drawing.parts import parts_of
-from lifecycle.drawing.places import Layout, PlacedEdge, PlacedLabel, PlacedNode, PlacedStart, Point, Rect
-from lifecycle.drawing.routes import Routes, routes, straightened
-from lifecycle.drawing.sizes import LABEL_HEIGHT, LABEL_PITCH, PLAIN, Style, block_of, box_size, even, name_lines
 
 LOOP, LOOP_GAP, LOOP_HALF = 20.0, 14.0, 9.0
 MARGIN = 8.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lifecycle.drawing.geometry.parts import Part
+from lifecycle.drawing.geometry.places import Layout, PlacedEdge, PlacedLabel, PlacedNode, PlacedStart, Point, Rect
 from lifecycle.drawing.graph import Graph
-from lifecycle.drawing.parts import Part
-from lifecycle.drawing.places import Layout, PlacedEdge, PlacedLabel, PlacedNode, PlacedStart, Point, Rect
 
 # The shape of a sheet, about as wide as the admin shows without scrolling; the near diagram is made for a phone.
 PAGE, NEAR_PAGE = (900.0, 1200.0), (374.0, 2400.0)

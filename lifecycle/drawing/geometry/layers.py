@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lifecycle.drawing.geometry.simplex import Places
 from lifecycle.drawing.graph import Edge, Graph
-from lifecycle.drawing.simplex import Places
 
 BACK, FORWARD, NEIGHBOURS = 1, 2, 2
 MAIN = 2
@@ -89,9 +89,9 @@ def _backward(order: Sequence[int], back: Sequence[Sequence[int]]) -> int:
 
 
 def _improved(order: list[int], back: Sequence[Sequence[int]]) -> list[int]:
-    """Moves single states while that saves more lines running back than it reverses pairs.
+    """Moves single states while that saves more lines running back than it reverses pairs of states.
 
-    The price on turned pairs keeps a process recognisable: the order of declaration is the best hint there is.
+    Without a price on reversed pairs a process would not be recognised: the order of declaration is the best hint.
     """
     home = {state: at for at, state in enumerate(order)}
     while True:
@@ -104,8 +104,8 @@ def _improved(order: list[int], back: Sequence[Sequence[int]]) -> list[int]:
                 while 0 < to < len(order):
                     other = order[to]
                     to_front = back[other][state] - back[state][other]  # what it costs to put it before the other
-                    turned = 1 if (home[state] < home[other]) == (step > 0) else -1
-                    cost += turned + (to_front if step < 0 else -to_front)
+                    reversed_pair = 1 if (home[state] < home[other]) == (step > 0) else -1
+                    cost += reversed_pair + (to_front if step < 0 else -to_front)
                     if cost < best[0]:
                         best = (cost, at, to)
                     to += step
@@ -142,7 +142,7 @@ def ranks(graph: Graph, order: Sequence[int]) -> list[int]:
 
 
 def _whole(rows: Sequence[float], top: int, apart: Sequence[tuple[int, int, float]]) -> list[int]:
-    """Rows as whole numbers from 0: the middle of a free part's play may be a half."""
+    """Rows as whole numbers from 0: the middle of a free part's slack may be a half."""
     whole = [int(row - rows[top]) for row in rows]
     assert all(whole[below] - whole[above] >= distance for above, below, distance in apart)
     return whole

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from lifecycle.drawing.bends import BEND, MAIN_BEND, Join, straightest
+from lifecycle.drawing.geometry.bends import BEND, MAIN_BEND, Join, straightest
+from lifecycle.drawing.geometry.layers import BOX, LABEL, LINE, START, Item, Rows
+from lifecycle.drawing.geometry.order import Ordered, mirrored, orders
+from lifecycle.drawing.geometry.simplex import Places
 from lifecycle.drawing.graph import Graph
-from lifecycle.drawing.layers import BOX, LABEL, LINE, START, Item, Rows
-from lifecycle.drawing.order import Ordered, mirrored, orders
-from lifecycle.drawing.simplex import Places
 
 BETWEEN_BOXES, BETWEEN_LINES, LINE_TO_BOX = 26.0, 14.0, 20.0
 LEFT_OF_LABEL, RIGHT_OF_LABEL = 18.0, 12.0  # the number of a step stands at a label's left shoulder
@@ -190,9 +190,9 @@ class _Problem:
                     place[item] = through[item]
                     continue
                 place[item] = new(coarse[self.run[item]])
-                play = self._play(item)
+                slack = self._slack(item)
                 joins.append(Join(place[item], through[item], LABEL_TO_MIDDLE))
-                apart += [(place[item], through[item], -play), (through[item], place[item], -play)]
+                apart += [(place[item], through[item], -slack), (through[item], place[item], -slack)]
         ends = self._ends(x, place, joins, apart)
         for edge, chain in self.rows.chains.items():
             bend = MAIN_BEND if self.graph.edges[edge].main else BEND
@@ -210,7 +210,7 @@ class _Problem:
             kept[-1 - edge if edge < 0 else edge] = best.places[number]
         return found
 
-    def _play(self, item: int) -> float:
+    def _slack(self, item: int) -> float:
         """How far off a label's middle its line may be: further where an outline holds the two together."""
         one = self.rows.items[item]
         outlined = all(label.manual for label in self.graph.edges[one.edge].labels)
