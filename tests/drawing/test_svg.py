@@ -17,9 +17,9 @@ from lifecycle.definition.compiled import Definition
 from lifecycle.drawing import Count, legend, outline, svg
 from orders.lifecycles import OrderLifecycle
 from tests.drawing.definitions import REVIEW, SUBSCRIPTION, Way, define, definitions, paths
+from tests.drawing.elements import SVG, classes, label, line, parsed, state, step_of
 
 ORDERS = OrderLifecycle.definition
-SVG = "{http://www.w3.org/2000/svg}"
 PATH = [
     (1, "$create", "", "draft"),
     (2, "checkout", "draft", "creating_checkout"),
@@ -30,38 +30,6 @@ PATH = [
 ]
 pytestmark = pytest.mark.once
 slowly = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-
-
-def parsed(text: str) -> ET.Element:
-    return ET.fromstring(text)
-
-
-def classes(element: ET.Element) -> set[str]:
-    return set(element.get("class", "").split())
-
-
-def state(picture: ET.Element, name: str) -> ET.Element:
-    return next(group for group in picture.iter(f"{SVG}g") if group.get("data-state") == name)
-
-
-def line(picture: ET.Element, source: str, target: str) -> ET.Element:
-    return next(
-        group
-        for group in picture.iter(f"{SVG}g")
-        if "lc-edge" in classes(group) and (group.get("data-source"), group.get("data-target")) == (source, target)
-    )
-
-
-def label(picture: ET.Element, transition: str, source: str) -> ET.Element:
-    return next(
-        group
-        for group in picture.iter(f"{SVG}g")
-        if (group.get("data-transition"), group.get("data-source")) == (transition, source)
-    )
-
-
-def step_of(group: ET.Element) -> str | None:
-    return next(("".join(one.find(f"{SVG}text").itertext()) for one in group if "lc-step" in classes(one)), None)  # type: ignore[union-attr]
 
 
 def skeleton(picture: ET.Element) -> Counter[tuple[Any, ...]]:
