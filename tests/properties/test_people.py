@@ -65,6 +65,8 @@ OPTIONS = {"RETAIN_SUCCEEDED": None, "RETAIN_FAILED": None}
 TABLES = (EffectAttempt, EffectRun, TransitionLog, OperatorAction, TriggerHold, Tick, Folder, Name)
 SLUGS = ("a", "b", "c", "d")
 ALIASES = ("default", "other")
+SOURCES = {"take": ("shelf",), "put_back": ("table", "filed"), "clear": ("shelf", "table")}
+TARGETS = {"take": "table", "put_back": "shelf", "clear": "filed", "file": "filed"}
 
 
 # What a hook does, and whether what it stands in may be reported as done.
@@ -105,7 +107,7 @@ class People(RuleBasedStateMachine):
                 table._base_manager.using(using).all().delete()
         self.now = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
         self.known: dict[tuple[str, str], Told] = {}
-        self.requests: dict[tuple[str, str], tuple[str, str, str]] = {}
+        self.requests: dict[tuple[str, str], tuple[str, str, int]] = {}
         self.scanned: list[tuple[str, str, int]] = []
         self.stack = ExitStack()
         self.stack.enter_context(clock.replaced(lambda: self.now))
@@ -145,17 +147,18 @@ class People(RuleBasedStateMachine):
         """Also a key whose record was deleted, and a request id that was spent on another folder."""
         there = (using, slug) in self.known
         spent = self.requests.get((using, request)) if request else None
+        same = there and spent == (slug, title, self.known[using, slug].began)  # a repeat, whose record is there still
         record = Folder(slug=slug, title=title)
         try:
             answer = create(record, actor=SYSTEM, request_id=request, using=using)
         except RequestReused:
             assert spent is not None
-            assert spent[:2] != (slug, title) or not there or self.known[using, slug].columns["lifecycle_version"] < 1
+            assert not same
             return
         except LifecycleError:  # taken; or a repeat whose record has been deleted since
             assert there or spent is not None
             return
-        assert not there or (spent is not None and spent[:2] == (slug, title)), "created twice"
+        assert not there or same, "created twice"
         if there:
             assert answer.pk == slug
             return
@@ -163,7 +166,7 @@ class People(RuleBasedStateMachine):
         assert entry.transition == "$create"
         self.known[using, slug] = Told(answer, entry.pk)
         if request:
-            self.requests[using, request] = (slug, title, using)
+            self.requests[using, request] = (slug, title, entry.pk)
 
     @rule(using=st.sampled_from(ALIASES), slug=st.sampled_from(SLUGS), title=st.sampled_from(["directly", ""]))
     def someone_saves_a_new_row_directly(self, using: str, slug: str, title: str) -> None:
@@ -183,22 +186,43 @@ class People(RuleBasedStateMachine):
         del self.known[key]
 
     @precondition(lambda self: self.known)
-    @rule(data=st.data(), directly=st.booleans(), then=st.sampled_from(["a drain", "a firing", "nothing"]))
-    def someone_uses_a_key_again(self, data: Any, directly: bool, then: str) -> None:
-        """At once after the delete, with whatever the deleted record left pending."""
+    @rule(
+        data=st.data(),
+        left=st.sampled_from(["a run", "a follow-up", "a hold", "whatever there is"]),
+        directly=st.booleans(),
+        then=st.sampled_from(["a drain", "a firing", "nothing"]),
+    )
+    def someone_uses_a_key_again(self, data: Any, left: str, directly: bool, then: str) -> None:
+        """At once after the delete, with what the deleted record left pending."""
         using, slug = key = data.draw(st.sampled_from(sorted(self.known)))
+        if left != "whatever there is":
+            self.something_is_left(key, left)
         Folder.objects.using(using).get(pk=slug).delete()
         del self.known[key]
         if directly:
             self.someone_saves_a_new_row_directly(using, slug, "again")
         else:
             self.someone_creates(using, slug, None, "again")
+        self.nothing_of_an_earlier_life_is_pending()
         if then == "a drain":
             self.a_worker_drains("nothing")
         if then == "a firing":
             row = Folder.objects.using(using).get(pk=slug)
             fire(row, "take", actor=SYSTEM)
             self.moved(self.known[key], "take", {})
+
+    def something_is_left(self, key: tuple[str, str], left: str) -> None:
+        """Lets a run, a follow-up or a held timeout wait for a record."""
+        using, slug = key
+        told, row = self.known[key], Folder.objects.using(using).get(pk=slug)
+        for transition in ("take",) if row.status == "shelf" else ("put_back", "take"):
+            fire(row, transition, actor=SYSTEM)
+            self.moved(told, transition, {})
+        if left == "a follow-up":
+            self.a_worker_drains("raises")
+        if left == "a hold":
+            self.time_passes(61, (slug,))
+        self.no_effect_was_called_for_another_life()
 
     # ---------------------------------------------------------------------------------------------- firing
 
@@ -239,22 +263,26 @@ class People(RuleBasedStateMachine):
 
     def expected(self, told: Told, transition: str, edit: str, *, fits: bool) -> tuple[type[Exception], ...]:
         """The refusals that a fire may meet before its hooks are called; one of them, if any."""
-        sources = {"take": ("shelf",), "put_back": ("table", "filed")}[transition]
         wrong = {
             UnsavedEdits: edit != "none",
-            WrongState: told.columns["status"] not in sources,
+            WrongState: told.columns["status"] not in SOURCES[transition],
             InvalidInput: not fits,
         }
         return tuple(error for error, there in wrong.items() if there)
 
     def moved(self, told: Told, transition: str, given: dict[str, Any]) -> None:
         columns = told.columns
-        columns["status"] = {"take": "table", "put_back": "shelf", "file": "filed"}[transition]
+        columns["status"] = TARGETS[transition]
         columns.update(edges.stored(given))
         columns["lifecycle_version"] = None  # asked of the rows, where the numbers of a life are checked
 
-    @rule(using=st.sampled_from(ALIASES), poisoned=st.sampled_from([("a",), (), ("b", "c")]), edited=st.booleans())
-    def someone_fires_many(self, using: str, poisoned: tuple[str, ...], edited: bool) -> None:
+    @rule(
+        using=st.sampled_from(ALIASES),
+        transition=st.sampled_from(["put_back", "clear"]),
+        poisoned=st.sampled_from([("a",), (), ("b", "c")]),
+        edited=st.booleans(),
+    )
+    def someone_fires_many(self, using: str, transition: str, poisoned: tuple[str, ...], edited: bool) -> None:
         """A queryset or a list; some of its rows cannot be decided, or were edited by whoever holds them."""
 
         def guard(ctx: Any) -> None:
@@ -269,14 +297,14 @@ class People(RuleBasedStateMachine):
                 row.labels.append("edited")
                 unsaved.add(row.pk)
         here = {slug for alias, slug in self.known if alias == using}
-        movable = {slug for slug in here if self.known[using, slug].columns["status"] in ("table", "filed")}
+        movable = {slug for slug in here if self.known[using, slug].columns["status"] in SOURCES[transition]}
         with behaving("guard", guard):
-            report = fire_many(rows, "put_back", actor=SYSTEM)
+            report = fire_many(rows, transition, actor=SYSTEM)
         fired = {one.record.pk for one in report.fired}
         assert fired == movable - set(poisoned) - unsaved
         assert {one.record_id for one in report.refused} == here - fired
         for slug in fired:
-            self.moved(self.known[using, slug], "put_back", {})
+            self.moved(self.known[using, slug], transition, {})
 
     # ---------------------------------------------------------------------------------------------- workers and time
 
@@ -355,6 +383,26 @@ class People(RuleBasedStateMachine):
             assert (using, slug) in self.known, "called for a record that was deleted"
             assert entry >= self.known[using, slug].began, "an effect of the deleted record was called for the new one"
         self.scanned.clear()
+
+    @invariant()
+    def nothing_of_an_earlier_life_is_pending(self) -> None:
+        """A life that has an entry has ended what the one before it left; directly saved rows have none yet."""
+        for (using, slug), told in self.known.items():
+            first = TransitionLog.objects.using(using).filter(record_id=slug, pk__gte=told.began).order_by("pk").first()
+            if first is not None:
+                assert self.pending_kinds(using, slug, version__lt=first.version) == []
+
+    def pending_kinds(self, using: str, slug: str, **of_entry: Any) -> list[str]:
+        """The kinds of what waits for a record, of its entries with such versions."""
+        runs = EffectRun.objects.using(using).filter(
+            record_id=slug, **{f"entry__{name}": value for name, value in of_entry.items()}
+        )
+        found = {
+            "a run": runs.filter(status__in=["queued", "running"]),
+            "a follow-up": runs.filter(follow_up__in=["pending", "abandoned"]),
+            "a hold": TriggerHold.objects.using(using).filter(record_id=slug, **of_entry),
+        }
+        return [kind for kind, rows in found.items() if rows.exists()]
 
     @invariant()
     def no_run_was_doubled(self) -> None:

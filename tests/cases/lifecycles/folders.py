@@ -28,6 +28,7 @@ class FolderLifecycle(Lifecycle[Folder]):
     take = Transition(S.SHELF, S.TABLE, accept=["title", "labels", "weight", "seen_at"])
     file = Transition(S.TABLE, S.FILED, manual=False)
     put_back = Transition([S.TABLE, S.FILED], S.SHELF)
+    clear = Transition([S.SHELF, S.TABLE], S.FILED)  # without hooks: a batch decides and writes its rows together
 
     return_forgotten = Transition(S.TABLE, S.SHELF, manual=False)
     forgotten = Timeout(return_forgotten, when=S.TABLE, after=timedelta(hours=1))
@@ -43,6 +44,7 @@ class FolderLifecycle(Lifecycle[Folder]):
 
     @return_forgotten.guard
     @put_back.guard
+    @clear.guard
     def may_be_put_back(self, ctx: Any) -> bool:
         behave("guard", ctx)
         return True
