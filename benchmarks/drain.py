@@ -137,14 +137,14 @@ def drain_runs(count: int) -> float:
 
 def plain_runs(app: Any, count: int) -> float:
     """Runs per second from the first task sent to the last finish."""
-    from lifecycle.models import EffectRun
+    from lifecycle.models import Run
 
     ids = enqueue(count, queue="plain")
     started = database_time()
     for run_id in ids:
         app.send_task("benchmark.one_run", (run_id,), ignore_result=True)
     seconds = finished(ids) - started
-    EffectRun.objects.filter(pk__in=ids).delete()
+    Run.objects.filter(pk__in=ids).delete()
     return count / seconds
 
 
@@ -152,7 +152,7 @@ def enqueue(count: int, queue: str = "default") -> list[int]:
     """Writes that many pending effects, without waking anybody."""
     from lifecycle import SYSTEM, dispatch
     from lifecycle.dispatch.none import NoDispatcher
-    from lifecycle.models import EffectRun
+    from lifecycle.models import Run
     from lifecycle.runtime import fire_many
     from tests.support.models import Parcel
 
@@ -165,8 +165,8 @@ def enqueue(count: int, queue: str = "default") -> list[int]:
         with transaction.atomic():
             report = fire_many(parcels, "take_back", actor=SYSTEM)
             ids = [run.pk for fired in report.fired for run in fired.runs]
-            EffectRun.objects.filter(pk__in=ids).update(queue=later)
-    EffectRun.objects.filter(pk__in=ids).update(queue=queue)
+            Run.objects.filter(pk__in=ids).update(queue=later)
+    Run.objects.filter(pk__in=ids).update(queue=queue)
     return ids
 
 
@@ -174,11 +174,11 @@ def finished(ids: list[int], seconds: float = 600.0) -> float:
     """When the last of them was finished, by the database's clock; waits for it."""
     from django.db.models import Count, Max, Q
 
-    from lifecycle.models import EffectRun
+    from lifecycle.models import Run
 
     until, pause = time.monotonic() + seconds, threading.Event()
     while time.monotonic() < until:
-        found = EffectRun.objects.filter(pk__gte=ids[0], pk__lte=ids[-1]).aggregate(
+        found = Run.objects.filter(pk__gte=ids[0], pk__lte=ids[-1]).aggregate(
             done=Count("pk", filter=Q(status="succeeded")), last=Max("finished_at")
         )
         if found["done"] == len(ids):

@@ -13,12 +13,12 @@ from tests.processes.app import app
 __all__ = ["app", "one_run"]
 
 CLAIM = """
-UPDATE lifecycle_effectrun SET status = 'running', fence = fence + 1, leased_by = 'plain',
+UPDATE lifecycle_run SET status = 'running', fence = fence + 1, leased_by = 'plain',
     started_at = clock_timestamp(), lease_until = clock_timestamp() + interval '60 seconds'
 WHERE id = %s AND status = 'queued' RETURNING fence
 """
 FINISH = """
-UPDATE lifecycle_effectrun SET status = 'succeeded', outcome = 'succeeded', attempts = attempts + 1,
+UPDATE lifecycle_run SET status = 'succeeded', outcome = 'succeeded', attempts = attempts + 1,
     lease_until = NULL, leased_by = '', finished_at = clock_timestamp(), updated_at = clock_timestamp()
 WHERE id = %s AND fence = %s AND status = 'running'
 """

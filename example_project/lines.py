@@ -12,7 +12,7 @@ from django.db.models import Model
 from django.utils import timezone, translation
 
 from lifecycle import signals
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 
 WANTED = "EXAMPLE_LINES"  # set for a worker that is to print them
@@ -45,7 +45,7 @@ def connect(say: Callable[[str], None]) -> None:
         then = f"again in {_pause(run_id)} s" if again else "not again"
         say(f"{_named(sender, record_id)}: {_short(effect)} failed ({_brief(reason)}), {then}")
 
-    def finished(sender: type[Model], *, run: EffectRun, record_id: str, **_: Any) -> None:
+    def finished(sender: type[Model], *, run: Run, record_id: str, **_: Any) -> None:
         if run.status == "succeeded":
             say(f"{_named(sender, record_id)}: {_short(run.effect)} succeeded")
 
@@ -70,5 +70,5 @@ def _brief(reason: str) -> str:
 
 
 def _pause(run_id: int) -> int:
-    due = EffectRun.objects.values_list("available_at", flat=True).get(pk=run_id)
+    due = Run.objects.values_list("available_at", flat=True).get(pk=run_id)
     return max(0, round((due - timezone.now()).total_seconds()))

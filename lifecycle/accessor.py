@@ -13,7 +13,7 @@ from lifecycle import runtime
 from lifecycle.definition.compiled import Definition
 from lifecycle.definition.transitions import Transition
 from lifecycle.exceptions import InvalidDefinition
-from lifecycle.models import EffectRun, LifecycleAccessor, TransitionLog
+from lifecycle.models import LifecycleAccessor, Run, TransitionLog
 from lifecycle.refusals import Verdict
 from lifecycle.store import records
 
@@ -164,11 +164,11 @@ class RecordLifecycle(Generic[Record, Names]):
         return found
 
     @property
-    def runs(self) -> QuerySet[EffectRun]:
+    def runs(self) -> QuerySet[Run]:
         """The record's effect runs, oldest first."""
         subject: Any = self.record
-        runs = EffectRun.objects.using(subject._state.db)
-        found: QuerySet[EffectRun] = runs.of_life(self.definition.name, records.text_id(subject))
+        runs = Run.objects.using(subject._state.db)
+        found: QuerySet[Run] = runs.of_life(self.definition.name, records.text_id(subject))
         return found
 
 

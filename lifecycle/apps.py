@@ -38,10 +38,12 @@ class LifecycleConfig(AppConfig):
         """Hangs the accessor on every model as its lifecycle is found, logs, keeps the database guard in repair."""
         from lifecycle import accessor, checks, logs, registry  # noqa: F401 importing the checks registers them
         from lifecycle.database_guard import installation
+        from lifecycle.execution import effects, kinds
         from lifecycle.runtime.verbs import saving
 
         if accessor.attach not in registry.listeners:
             registry.listeners.append(accessor.attach)
+        kinds.register("effect", effects.EffectKind())
         registry.autodiscover()
         logs.connect()
         # Of every class: the children of a record's model are records as well.

@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
         if found.missing and servers.required():
             return 1
         signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C reaches the passes too, and is theirs to answer
-        way = in_turn if AT_THE_TERMINAL & set(arguments) else side_by_side
+        way = one_by_one if AT_THE_TERMINAL & set(arguments) else side_by_side
         return verdict(way([part for part in PARTS if part.database not in found.missing], found, arguments))
 
 
@@ -68,7 +68,7 @@ def side_by_side(parts: list[Part], found: servers.Servers, arguments: list[str]
         return [one.finish() for one in passes]
 
 
-def in_turn(parts: list[Part], found: servers.Servers, arguments: list[str]) -> list[int]:
+def one_by_one(parts: list[Part], found: servers.Servers, arguments: list[str]) -> list[int]:
     codes = []
     for part in parts:
         with Pass(part, found, arguments, None) as one:

@@ -10,14 +10,14 @@ from lifecycle.admin.lists.held import TriggerHoldAdmin
 from lifecycle.admin.lists.operator_actions import OperatorActionAdmin
 from lifecycle.admin.records import checks  # noqa: F401 importing the check registers it
 from lifecycle.admin.records.mixin import LifecycleAdminMixin
-from lifecycle.admin.runs.admin import EffectRunAdmin
-from lifecycle.models import EffectRun, OperatorAction, TransitionLog, TriggerHold
+from lifecycle.admin.runs.admin import RunAdmin
+from lifecycle.models import OperatorAction, Run, TransitionLog, TriggerHold
 
 __all__ = ["LifecycleAdminMixin", "register"]
 
 PAGES = {
     LifecyclesPage: LifecyclesAdmin,
-    EffectRun: EffectRunAdmin,
+    Run: RunAdmin,
     TriggerHold: TriggerHoldAdmin,
     TransitionLog: TransitionLogAdmin,
     OperatorAction: OperatorActionAdmin,

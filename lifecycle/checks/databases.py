@@ -15,7 +15,7 @@ from lifecycle import conf, registry
 from lifecycle.checks.ids import TAG
 from lifecycle.database_guard import installation
 from lifecycle.exceptions import InvalidSettings
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.suggest import did_you_mean
 
 _READ_COMMITTED = 2  # as the drivers of PostgreSQL count
@@ -24,7 +24,7 @@ SHORTEST_SQLITE_TIMEOUT = 5  # seconds; Django's and Python's default
 
 def _ours() -> list[str]:
     """The aliases that rows of ours are written to."""
-    aliases = [router.db_for_write(model) for model in (TransitionLog, EffectRun)]
+    aliases = [router.db_for_write(model) for model in (TransitionLog, Run)]
     aliases += [router.db_for_write(definition.model) for definition in registry.all() if definition.model is not None]
     return list(dict.fromkeys(aliases))
 
@@ -80,7 +80,7 @@ def _is_in_memory(connection: Any) -> bool:
 
 
 @register(TAG)
-def sqlite_waits_its_turn(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def sqlite_waits_for_its_lock(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Reports SQLite that gives up on the write lock after less than five seconds."""
     return [
         Caution(
@@ -160,7 +160,7 @@ def records_live_beside_their_history(app_configs: Sequence[Any] | None, **kwarg
         if definition.model is None:
             continue
         home = router.db_for_write(definition.model)
-        for ours in (TransitionLog, EffectRun):
+        for ours in (TransitionLog, Run):
             other = router.db_for_write(ours)
             if other != home:
                 found.append(
@@ -186,7 +186,7 @@ def workers_leave_replicas_alone(app_configs: Sequence[Any] | None, **kwargs: An
         )
         for alias in connections
         if (mirrored := (connections[alias].settings_dict.get("TEST") or {}).get("MIRROR"))
-        and router.allow_migrate_model(alias, EffectRun)
+        and router.allow_migrate_model(alias, Run)
     ]
 
 

@@ -7,7 +7,7 @@ project's choice. Call `instrument` once per process, from ``AppConfig.ready``, 
 
     opentelemetry.instrument()
 
-The present trace is written into the run (``EffectRun.trace_context``) in the transaction that enqueues it, by the
+The present trace is written into the run (``Run.trace_context``) in the transaction that enqueues it, by the
 propagators the project has configured (W3C by default), and is taken up again by whichever worker does the run: a retry
 the next day is still part of the trace of the request that caused it.
 """

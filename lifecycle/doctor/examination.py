@@ -13,7 +13,7 @@ from lifecycle.doctor import broker, database, guard, indexes, parameters, recor
 from lifecycle.doctor.examined import Examined
 from lifecycle.doctor.finding import ERROR, Finding
 from lifecycle.doctor.limits import Limits
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.store import aliases
 
 Fault = Callable[[Examined], Iterator[Finding]]
@@ -56,7 +56,7 @@ def known_faults() -> dict[str, str]:
 
 def databases() -> list[str]:
     """Where to look: every database that holds our tables, and the one that ought to."""
-    return list(dict.fromkeys([router.db_for_write(EffectRun), *aliases.with_our_tables()]))
+    return list(dict.fromkeys([router.db_for_write(Run), *aliases.with_our_tables()]))
 
 
 def examine(

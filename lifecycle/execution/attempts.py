@@ -10,27 +10,25 @@ from typing import Any
 
 from django.db import connections
 
-from lifecycle import clock, registry, tracing
+from lifecycle import clock, tracing
 from lifecycle.exceptions import LeaseLost, RecordNotFound
 from lifecycle.execution import (
-    announcing,
     connecting,
     control,
     crashes,
     failures,
     finishing,
-    interference,
     isolation,
+    kinds,
     points,
     silence,
     watchdog,
 )
 from lifecycle.execution.alarms import Alarm
-from lifecycle.execution.context import EffectContext
 from lifecycle.execution.limits import Limits, TimedOut
 from lifecycle.execution.start import Start
 from lifecycle.execution.watchdog import Watch
-from lifecycle.store import claims, outcomes, records, timing, transactions
+from lifecycle.store import claims, outcomes, timing, transactions
 from lifecycle.store.claims import ClaimedRun, Wanted
 from lifecycle.store.transactions import Commit
 
@@ -71,7 +69,7 @@ def perform(
             return perform(held, using, following, watch, stopping)
     start = _known(held, using, stopping)
     if start is None:
-        _put_back(held, using, "this process does not know the effect")
+        _put_back(held, using, "this process does not know it")
         return None
     for last in (False, True):
         try:
@@ -87,29 +85,22 @@ def perform(
 
 def _begin(start: Start, following: Next, watch: Watch) -> ClaimedRun | None:
     held, using = start.held, start.using
-    try:
-        record = records.read(start.definition, held.record_id, using)
-    except RecordNotFound:
-        _settle(start, lambda: finishing.record_gone(start))
-        return None
-    if finishing.is_of_another_life(start, record):
-        finishing.record_gone(start)
-        return None
-    if (held.reminder or start.effect.only_during_stay) and not finishing.stay_lasts(start, record):
-        _settle(start, lambda: finishing.stay_ended(start))
+    ready = start.work.prepare(start)
+    if ready.instead is not None:
+        _settle(start, ready.instead)
         return None
     if held.marks_entry and not outcomes.enter(held, timing.now(using), using):
         raise finishing.lost(held)
     with tracing.effect(held):
-        if start.effect.atomic:
+        if start.options.atomic:
             _perform_atomically(start, watch)
             return None
-        return _perform(start, record, following, watch)
+        return _perform(start, ready.subject, following, watch)
 
 
-def _perform(start: Start, record: Any, following: Next, watch: Watch) -> ClaimedRun | None:
+def _perform(start: Start, subject: Any, following: Next, watch: Watch) -> ClaimedRun | None:
     try:
-        result = failures.checked_result(_call(start, record, watch))
+        result = start.work.checked(_call(start, subject, watch))
     except BaseException as error:
         if _ends_process(error, start) or _is_passed_on(error, start, watch):
             raise
@@ -118,7 +109,7 @@ def _perform(start: Start, record: Any, following: Next, watch: Watch) -> Claime
     else:
         connecting.refresh(start.using)
         points.reach("before_finish")
-        return _report(start, lambda: finishing.succeeded(start, result, following()))
+        return _report(start, lambda: start.work.succeeded(start, result, following()))
     return None
 
 
@@ -130,11 +121,10 @@ def _perform_atomically(start: Start, watch: Watch) -> None:
     commit: Commit[None] = Commit(using)
 
     def work() -> None:
-        record, _ = records.lock(start.definition, records.parse_id(start.definition, held.record_id), using)
-        result = failures.checked_result(_call(start, record, watch))
-        transactions.must_stand(using, f"The effect '{held.effect}' of '{held.lifecycle}'")
+        result = start.work.checked(_call(start, start.work.lock(start), watch))
+        transactions.must_stand(using, f"The code of {held}")
         points.reach("before_finish")
-        finishing.succeeded_atomically(start, result)
+        start.work.succeeded_atomically(start, result)
         points.reach("after_finish_before_commit")
 
     try:
@@ -143,7 +133,7 @@ def _perform_atomically(start: Start, watch: Watch) -> None:
         if commit.happened:
             finishing.callback_failed(start, error)
         elif error.lifecycle == held.lifecycle and error.record_id == held.record_id:
-            _settle(start, lambda: finishing.record_gone(start))
+            _settle(start, lambda: start.work.gone(start))
         else:
             _report_failure(start, error)
     except BaseException as error:
@@ -166,22 +156,20 @@ def _is_passed_on(error: BaseException, start: Start, watch: Watch) -> bool:
     return isinstance(error, connecting.BROKEN) and not watch.entered
 
 
-def _call(start: Start, record: Any, watch: Watch) -> Any:
-    """Calls the effect, watched; the alarm is off when this returns or raises."""
-    held, effect = start.held, start.effect
+def _call(start: Start, subject: Any, watch: Watch) -> Any:
+    """Calls the run's code, watched; the alarm is off when this returns or raises."""
     _must_hold(start, watch)
-    limits = Limits(effect.timeout, effect.heartbeat_timeout)
+    limits = Limits(start.options.timeout, start.options.heartbeat_timeout)
     alarm = Alarm(limits, first=connecting.cancel_statements)
-    ctx = EffectContext(held, start.definition, record, effect.timeout, start.using, watch, limits)
     points.reach("in_effect")
 
     def expire() -> None:
-        finishing.timed_out(start, failures.judge(limits.exceeded(), held, effect))
+        finishing.timed_out(start, failures.judge(limits.exceeded(), start.held, start.options))
 
     with watchdog.timing(watch, limits, expire, interruptible=alarm.usable), isolation.call():
         try:
             with alarm:
-                return _enter(start, ctx)
+                return _enter(start, subject, watch, limits)
         except BaseException as error:
             if alarm.rang and not isinstance(error, (KeyboardInterrupt, SystemExit, TimedOut)):
                 # Unwinding an interrupted statement often ends in another error; the time was up all the same.
@@ -190,10 +178,8 @@ def _call(start: Start, record: Any, watch: Watch) -> Any:
 
 
 @silence.calls_an_effect
-def _enter(start: Start, ctx: EffectContext) -> Any:
-    if interference.before is not None:
-        interference.before(start.definition, start.effect, ctx)
-    return start.effect.call(ctx)
+def _enter(start: Start, subject: Any, watch: Watch, limits: Limits) -> Any:
+    return start.work.call(start, subject, watch, limits)
 
 
 def _must_hold(start: Start, watch: Watch) -> None:
@@ -254,10 +240,10 @@ def _report_failure(start: Start, error: BaseException) -> None:
         connecting.discard_interrupted()
     else:
         connecting.refresh(start.using)
-    verdict = failures.judge(error, start.held, start.effect)
+    verdict = failures.judge(error, start.held, start.options)
     points.reach("before_finish")
     _settle(start, lambda: finishing.failed(start, verdict))
-    announcing.announce_failure(start, verdict, error)
+    start.work.attempt_failed(start, verdict, error)
 
 
 def _settle(start: Start, write: Callable[[], None]) -> None:
@@ -281,11 +267,9 @@ def _go_down(start: Start) -> None:
 
 
 def _known(held: ClaimedRun, using: str, stopping: Callable[[], bool]) -> Start | None:
-    definition = registry.find(held.lifecycle)
-    effect = definition.effects.get(held.effect) if definition is not None else None
-    if definition is None or effect is None:
-        return None
-    return Start(held=held, definition=definition, effect=effect, using=using, stopping=stopping)
+    kind = kinds.find(held.kind)
+    work = kind.work(held) if kind is not None else None
+    return Start(held=held, work=work, using=using, stopping=stopping) if work is not None else None
 
 
 def _put_back(held: ClaimedRun, using: str, why: str) -> None:

@@ -13,7 +13,7 @@ from lifecycle.definition.contexts import Record_co
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution.limits import Limits
 from lifecycle.execution.watchdog import Watch
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.store import claims, outcomes, parameters
 from lifecycle.store.claims import ClaimedRun
 
@@ -62,10 +62,11 @@ class EffectContext(Generic[Record_co]):
     @cached_property
     def entry(self) -> TransitionLog:
         """The entry that enqueued this work: transition, source, target, input, actor, at."""
+        assert self._held.entry_id is not None, "every effect is enqueued by an entry"
         return outcomes.load_entry(self._held.entry_id, self.using)
 
     @cached_property
-    def run(self) -> EffectRun | None:
+    def run(self) -> Run | None:
         """The run's row, read when first asked for."""
         return outcomes.load(self._held.id, self.using)
 

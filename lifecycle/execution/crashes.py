@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 
-from lifecycle import clock, conf, registry
-from lifecycle.definition.compiled import Definition
-from lifecycle.execution import announcing, connecting, reminders
+from lifecycle import clock, conf
+from lifecycle.execution import connecting, kinds
 from lifecycle.execution.start import Start
-from lifecycle.models import EffectRun, RunStatus
-from lifecycle.store import effect_runs, lost_leases, outcomes, timing
+from lifecycle.models import Run, RunStatus
+from lifecycle.store import lost_leases, outcomes, timing
 from lifecycle.store.claims import ClaimedRun
 from lifecycle.store.lost_leases import Crash
 
@@ -83,7 +82,7 @@ def take_back(
     )
 
 
-def _take_back(run: EffectRun, now: dt.datetime, using: str) -> RunStatus | None:
+def _take_back(run: Run, now: dt.datetime, using: str) -> RunStatus | None:
     """Takes one locked run back; answers what it is now, or None when somebody else was faster."""
     crash = _crash(run, now)
     if not lost_leases.crash(run, crash, now, using):
@@ -104,32 +103,18 @@ def give_back(start: Start) -> None:
             _after_death(start.held, now, using)
 
 
-def _crash(run: EffectRun | ClaimedRun, now: dt.datetime) -> Crash:
+def _crash(run: Run | ClaimedRun, now: dt.datetime) -> Crash:
     crashes = run.crashes + 1
     text = f"The worker {run.leased_by or '(unknown)'} was lost in start {run.attempts + crashes}."
     if crashes < run.max_crashes:
         pause = min(conf.options().crash_backoff * 2 ** min(crashes - 1, 20), _LONGEST)
         return Crash(available_at=now + pause, error=text)
-    return Crash(available_at=None, error=text, follow_up=_is_followed(run))
+    kind = kinds.find(run.kind)
+    # A process that does not know the kind leaves the question to one that does.
+    return Crash(available_at=None, error=text, follow_up=kind is None or kind.is_followed(run))
 
 
-def _is_followed(run: EffectRun | ClaimedRun) -> bool:
-    """Whether death is followed by a transition; a process that does not know the effect leaves it to one that does."""
-    definition = registry.find(run.lifecycle)
-    effect = definition.effects.get(run.effect) if definition is not None else None
-    return effect is None or effect.on_dead is not None
-
-
-def _after_death(run: EffectRun | ClaimedRun, now: dt.datetime, using: str) -> None:
-    definition = registry.find(run.lifecycle)
-    _remind_again(run, definition, now, using)
-    announcing.announce(run, definition, using, dead=True)
-
-
-def _remind_again(run: EffectRun | ClaimedRun, definition: Definition | None, now: dt.datetime, using: str) -> None:
-    # Whether the stay lasts is asked when the next one is claimed; the record is not locked here.
-    reminder = definition.reminders.get(run.reminder) if definition is not None and run.reminder else None
-    if definition is not None and reminder is not None and reminder.repeat is not None:
-        effect_runs.enqueue(
-            [reminders.next_reminder(run, reminder.repeat, definition.effects[reminder.effect], now)], using
-        )
+def _after_death(run: Run | ClaimedRun, now: dt.datetime, using: str) -> None:
+    kind = kinds.find(run.kind)
+    if kind is not None:
+        kind.died(run, now, using)

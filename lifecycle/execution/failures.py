@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle import conf, payloads
-from lifecycle.definition.compiled import CompiledEffect
 from lifecycle.definition.outcomes import Fail, Permanent, RetryAt
 from lifecycle.exceptions import InvalidPayload
 from lifecycle.execution import control
 from lifecycle.execution.isolation import TransactionLeftOpen
+from lifecycle.execution.kinds import Options
 from lifecycle.execution.limits import FellSilent, TimedOut
-from lifecycle.models import EffectAttempt
+from lifecycle.models import RunAttempt
 from lifecycle.store.claims import ClaimedRun
 from lifecycle.store.outcomes import Failure
 
@@ -52,13 +52,13 @@ class Verdict:
         return None if due is not None and self.until is not None and due > self.until else due
 
 
-def judge(error: BaseException, held: ClaimedRun, effect: CompiledEffect) -> Verdict:
+def judge(error: BaseException, held: ClaimedRun, options: Options) -> Verdict:
     """Decides about a failed start. Never raises, whatever the error is."""
-    failure = _describe(error, effect)
+    failure = _describe(error, options)
     failed = held.attempts + 1
-    if (held.max_attempts is not None and failed >= held.max_attempts) or not _may_be_retried(error, effect):
+    if (held.max_attempts is not None and failed >= held.max_attempts) or not _may_be_retried(error, options):
         return Verdict(failure=failure)
-    until = _until(held, effect)
+    until = _until(held, options)
     wanted = error.when if isinstance(error, RetryAt) else control.retry_at(error)
     if wanted is not None:
         moment = _moment(wanted)
@@ -66,14 +66,14 @@ def judge(error: BaseException, held: ClaimedRun, effect: CompiledEffect) -> Ver
             return Verdict(failure=failure, again_at=moment, until=until)
         if moment is not None:
             return Verdict(failure=failure, again_after=moment, until=until)
-    return Verdict(failure=failure, again_after=effect.retry.delay(max(failed - held.retry_base, 1)), until=until)
+    return Verdict(failure=failure, again_after=options.retry.delay(max(failed - held.retry_base, 1)), until=until)
 
 
-def _until(held: ClaimedRun, effect: CompiledEffect) -> dt.datetime | None:
+def _until(held: ClaimedRun, options: Options) -> dt.datetime | None:
     """The last moment at which another attempt may begin."""
     try:
         first = held.first_started_at or held.started_at
-        return None if effect.retry.total is None else first + effect.retry.total
+        return None if options.retry.total is None else first + options.retry.total
     except OverflowError:  # beyond the calendar: no limit anybody will see
         return None
 
@@ -92,36 +92,36 @@ def checked_result(value: Any) -> Any:
         raise InvalidResult(f"The result cannot be read: {_safe_text(error)}") from None
 
 
-def _may_be_retried(error: BaseException, effect: CompiledEffect) -> bool:
+def _may_be_retried(error: BaseException, options: Options) -> bool:
     if isinstance(error, Fail):
         return bool(error.retry)
     if isinstance(error, (Permanent, InvalidResult)) or control.complaint(error) is not None:
         return False  # an effect that returned is not called again, whatever it returned
     if isinstance(error, TransactionLeftOpen):
-        return effect.atomic  # nothing stands of that one; another may have called somebody
+        return options.atomic  # nothing stands of that one; another may have called somebody
     if isinstance(error, RetryAt) or control.retry_at(error) is not None:
         return True
     try:
-        return effect.retry.wants(TimeoutError() if isinstance(error, TimedOut) else error)
+        return options.retry.wants(TimeoutError() if isinstance(error, TimedOut) else error)
     except Exception:
-        log.exception("Effect '%s': its Retry could not be asked about %s.", effect.name, type(error).__name__)
+        log.exception("'%s': its Retry could not be asked about %s.", options.name, type(error).__name__)
         return False
 
 
-def _describe(error: BaseException, effect: CompiledEffect) -> Failure:
-    kind, code, details, ending = "error", "", None, EffectAttempt.Ending.FAILED
+def _describe(error: BaseException, options: Options) -> Failure:
+    kind, code, details, ending = "error", "", None, RunAttempt.Ending.FAILED
     text = _safe_text(error)
     if isinstance(error, Fail):
         kind, code = "failed", _safe_code(error.code)
-        text, details = _safe_text(_said(error)), _safe_details(error.details, effect)
+        text, details = _safe_text(_said(error)), _safe_details(error.details, options)
     elif isinstance(error, Permanent):
         kind, code, text = "permanent", _safe_code(error.code), _safe_text(_said(error))
     elif isinstance(error, FellSilent):
-        kind, ending = "heartbeat_timeout", EffectAttempt.Ending.TIMED_OUT
-        text = f"No heartbeat for {_seconds(effect.heartbeat_timeout)}."
+        kind, ending = "heartbeat_timeout", RunAttempt.Ending.TIMED_OUT
+        text = f"No heartbeat for {_seconds(options.heartbeat_timeout)}."
     elif isinstance(error, TimedOut):
-        kind, ending = "timeout", EffectAttempt.Ending.TIMED_OUT
-        text = f"Timed out after {_seconds(effect.timeout)}."
+        kind, ending = "timeout", RunAttempt.Ending.TIMED_OUT
+        text = f"Timed out after {_seconds(options.timeout)}."
     elif (said := control.complaint(error)) is not None:
         text = said
     elif isinstance(error, InvalidResult):
@@ -153,13 +153,13 @@ def _safe_code(code: Any) -> str:
     return _safe_text(code if isinstance(code, str) else repr(type(code)), limit=100)
 
 
-def _safe_details(details: Any, effect: CompiledEffect) -> Any:
+def _safe_details(details: Any, options: Options) -> Any:
     if details is None:
         return None
     try:
         return payloads.jsonable(details, what="details", limit=conf.options().payload_limit)
     except Exception as error:  # noqa: BLE001 the failure is recorded whatever its details are
-        log.warning("Effect '%s': the details of its Fail are left out: %s", effect.name, _safe_text(error))
+        log.warning("'%s': the details of its Fail are left out: %s", options.name, _safe_text(error))
         return {}
 
 

@@ -15,7 +15,7 @@ from lifecycle.definition.compiled import CompiledEffect, Definition
 from lifecycle.definition.names import effect_name
 from lifecycle.exceptions import Conflict, LifecycleError, RecordNotFound, WrongState
 from lifecycle.execution import isolation
-from lifecycle.models import EffectRun, FollowUp, Outcome
+from lifecycle.models import FollowUp, Outcome, Run
 from lifecycle.runtime.verbs import firing
 from lifecycle.runtime.writing import announcements, retrying
 from lifecycle.store import outcomes, pending_follow_ups, records, timing, waiting
@@ -168,7 +168,7 @@ def _apply(run_id: int, using: str, states: list[FollowUp]) -> Tried:
         return attempt(pending, now, using, abandoned=run.follow_up == FollowUp.ABANDONED)
 
 
-def _pending_follow_up(run: EffectRun, definition: Definition, transition: str, now: dt.datetime) -> PendingFollowUp:
+def _pending_follow_up(run: Run, definition: Definition, transition: str, now: dt.datetime) -> PendingFollowUp:
     return PendingFollowUp(
         run_id=run.pk,
         definition=definition,
@@ -267,7 +267,7 @@ def _dropped(run_id: int, error: BaseException, now: dt.datetime, using: str) ->
     return Tried(status=FollowUp.DROPPED, error=error)
 
 
-def _wait_for_another_process(run: EffectRun, now: dt.datetime, using: str) -> Tried:
+def _wait_for_another_process(run: Run, now: dt.datetime, using: str) -> Tried:
     reason = f"This process does not know {effect_name(run.lifecycle, run.effect)}; another one may."
     if run.follow_up == FollowUp.PENDING:
         pending_follow_ups.postponed(run.pk, now + conf.options().follow_up_backoff, reason, now, using, refused=False)

@@ -6,17 +6,15 @@ import datetime as dt
 
 from lifecycle import conf
 from lifecycle.definition.compiled import CompiledEffect
-from lifecycle.models import EffectRun, FollowUp, RunStatus
-from lifecycle.store import effect_runs
+from lifecycle.models import FollowUp, Run, RunStatus
+from lifecycle.store import enqueueing
 from lifecycle.store.claims import ClaimedRun
 
 
-def next_reminder(
-    run: ClaimedRun | EffectRun, repeat: dt.timedelta, effect: CompiledEffect, now: dt.datetime
-) -> EffectRun:
+def next_reminder(run: ClaimedRun | Run, repeat: dt.timedelta, effect: CompiledEffect, now: dt.datetime) -> Run:
     """The run of the reminder's next occurrence."""
     passed = max((now - run.available_at) // repeat, 0) + 1
-    return EffectRun(
+    return Run(
         entry_id=run.entry_id,
         lifecycle=run.lifecycle,
         record_id=run.record_id,
@@ -27,7 +25,7 @@ def next_reminder(
         available_at=run.available_at + repeat * passed,
         max_attempts=None if run.max_attempts is None else run.max_attempts - run.retry_base,
         max_crashes=conf.options().max_crashes,
-        lease_seconds=effect_runs.lease_seconds(effect),
+        lease_seconds=enqueueing.lease_seconds(effect),
         marks_entry=effect.marks_entry,
         follow_up=FollowUp.NONE,
         reminder=run.reminder,

@@ -2,11 +2,11 @@
 
 from lifecycle.models.accessors import LifecycleAccessor
 from lifecycle.models.base import LifecycleModel
-from lifecycle.models.effect_run import EffectAttempt, EffectRun, FollowUp, Outcome, RunStatus
 from lifecycle.models.fields import ChangedAtField, StateField, VersionField
 from lifecycle.models.history import CREATE, TOUCH, ActorKind, TransitionLog
 from lifecycle.models.operator_action import OperatorAction
 from lifecycle.models.parameters import ParameterOverride
+from lifecycle.models.run import FollowUp, Outcome, Run, RunAttempt, RunKind, RunStatus
 from lifecycle.models.tick import Tick
 from lifecycle.models.trigger_hold import TriggerHold
 
@@ -15,14 +15,15 @@ __all__ = [
     "TOUCH",
     "ActorKind",
     "ChangedAtField",
-    "EffectAttempt",
-    "EffectRun",
     "FollowUp",
     "LifecycleAccessor",
     "LifecycleModel",
     "OperatorAction",
     "Outcome",
     "ParameterOverride",
+    "Run",
+    "RunAttempt",
+    "RunKind",
     "RunStatus",
     "StateField",
     "Tick",

@@ -13,8 +13,8 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from lifecycle.definition.compiled import CompiledDeadline, CompiledTimeout, Definition
-from lifecycle.models.effect_run import EffectRun, FollowUp, RunStatus
 from lifecycle.models.record_ids import outer_record_id
+from lifecycle.models.run import FollowUp, Run, RunStatus
 from lifecycle.models.trigger_hold import TriggerHold
 
 DUE_AT = "_lifecycle_due_at"
@@ -29,7 +29,7 @@ class Literal(Value):
 
 
 def _queued(using: str) -> Any:
-    return EffectRun.objects.using(using).filter(status=Literal(RunStatus.QUEUED.value))
+    return Run.objects.using(using).filter(status=Literal(RunStatus.QUEUED.value))
 
 
 # Runs -------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def queue_heads(using: str) -> Iterator[tuple[str, dt.datetime]]:
 
 def pending_follow_ups(using: str, now: dt.datetime, after: tuple[dt.datetime, int] | None = None) -> Any:
     """Runs whose outcome is recorded and whose follow-up is due for another try, longest due first."""
-    rows = EffectRun.objects.using(using).filter(
+    rows = Run.objects.using(using).filter(
         follow_up=Literal(FollowUp.PENDING.value), follow_up_due_at__lte=now
     )  # fmt: skip
     return _beyond(rows.order_by("follow_up_due_at", "id"), "follow_up_due_at", after)
@@ -168,7 +168,7 @@ COUNT_LIMIT = 10_000
 
 def quick_counts(using: str, now: dt.datetime) -> dict[str, int]:
     """Counts that a partial index answers."""
-    runs = EffectRun.objects.using(using)
+    runs = Run.objects.using(using)
     leased = runs.filter(lease_until__isnull=False)
     pending = runs.filter(follow_up=Literal(FollowUp.PENDING.value), follow_up_due_at__isnull=False)
     return {
@@ -186,7 +186,7 @@ def quick_counts(using: str, now: dt.datetime) -> dict[str, int]:
 
 def slow_counts(using: str) -> dict[str, int]:
     """Counts that read the whole table."""
-    runs = EffectRun.objects.using(using)
+    runs = Run.objects.using(using)
     stuck = runs.aggregate(
         dead=Count("id", filter=Q(status=RunStatus.DEAD)),
         failed=Count("id", filter=Q(status=RunStatus.FAILED)),

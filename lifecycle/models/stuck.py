@@ -11,8 +11,8 @@ from django.db.models import Count, Exists, Min, OuterRef, Q
 
 from lifecycle.definition.compiled import Definition
 from lifecycle.models.due import Literal
-from lifecycle.models.effect_run import EffectRun, FollowUp, RunStatus
 from lifecycle.models.record_ids import outer_record_id
+from lifecycle.models.run import FollowUp, Run, RunStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Pending:
 
 
 def _runs(using: str, lifecycles: Collection[str] | None) -> Any:
-    rows = EffectRun.objects.using(using).order_by()
+    rows = Run.objects.using(using).order_by()
     return rows if lifecycles is None else rows.filter(lifecycle__in=lifecycles)
 
 
@@ -125,7 +125,7 @@ def left_alone(definition: Definition, state: str, effects: Collection[str], usi
     findings of their own.
     """
     rows = definition.model._base_manager.using(using).filter(**{definition.state_field: state})
-    of_stay = EffectRun.objects.using(using).filter(
+    of_stay = Run.objects.using(using).filter(
         Q(stay_version__isnull=True) | Q(stay_version=OuterRef(definition.version_field)),
         lifecycle=definition.name,
         record_id=outer_record_id(definition.model, using),
@@ -161,7 +161,7 @@ def finished(
         "finished_at__lt": before,
     }
     conditions = {name: value for name, value in given.items() if value is not None}
-    rows = EffectRun.objects.using(using).filter(status__in=list(statuses), **conditions)
+    rows = Run.objects.using(using).filter(status__in=list(statuses), **conditions)
     return rows.order_by("id")
 
 

@@ -9,14 +9,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle.actors import as_actor
-from lifecycle.models import EffectRun, RunStatus
+from lifecycle.models import Run, RunStatus
 from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
 
 _WITH_FORCE = gettext_lazy("Wait for it, or cancel it with force and a reason.")
 
 
-def cancel_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = False) -> EffectRun:
+def cancel_run(run: Run, *, actor: Any, reason: str = "", force: bool = False) -> Run:
     """Cancels a queued run; with force also one a worker holds. Nothing follows a cancelled run.
 
     Args:

@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 from lifecycle.actors import as_actor
 from lifecycle.exceptions import NothingToContinue
 from lifecycle.execution import follow_ups
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunStatus
 from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
 
 
-def continue_run(run: EffectRun, *, actor: Any, reason: str = "") -> EffectRun:
+def continue_run(run: Run, *, actor: Any, reason: str = "") -> Run:
     """Tries a run's follow-up once, now; an abandoned one too.
 
     Args:

@@ -11,16 +11,16 @@ from django.utils.translation import gettext as _
 from lifecycle import registry
 from lifecycle.definition.compiled import CompiledEffect
 from lifecycle.exceptions import InvalidInput, RunBusy, RunSettled, UnknownEffect
-from lifecycle.models import EffectRun, RunStatus
+from lifecycle.models import Run, RunStatus
 from lifecycle.payloads import unstorable
 from lifecycle.refusals import InputProblem
 
 REASON_LIMIT = 500
 
 
-def alias(run: EffectRun) -> str:
+def alias(run: Run) -> str:
     """Where the run's row is written."""
-    return run._state.db or router.db_for_write(EffectRun, instance=run)
+    return run._state.db or router.db_for_write(Run, instance=run)
 
 
 def checked_reason(reason: Any, *, force: bool) -> str:
@@ -43,7 +43,7 @@ def checked_reason(reason: Any, *, force: bool) -> str:
     raise InvalidInput(problem, problems=[InputProblem(field="reason", code="invalid", message=problem)])
 
 
-def known_effect(run: EffectRun) -> CompiledEffect:
+def known_effect(run: Run) -> CompiledEffect:
     """What this process knows about the run's effect.
 
     Raises:
@@ -65,12 +65,12 @@ def known_effect(run: EffectRun) -> CompiledEffect:
     return effect
 
 
-def gone(run: EffectRun) -> RunSettled:
+def gone(run: Run) -> RunSettled:
     """The error that the run's row is no longer there (retention)."""
     return RunSettled(_("This run is gone: finished runs are kept for a limited time."), run_id=run.pk)
 
 
-def refuse_while_leased(run: EffectRun, now: dt.datetime, advice: Any, *, force: bool) -> None:
+def refuse_while_leased(run: Run, now: dt.datetime, advice: Any, *, force: bool) -> None:
     """A run in a worker's hands is touched only by force, as the ``advice`` says.
 
     Raises:
@@ -90,6 +90,6 @@ def refuse_while_leased(run: EffectRun, now: dt.datetime, advice: Any, *, force:
     )
 
 
-def settled(run: EffectRun, sentence: str) -> RunSettled:
+def settled(run: Run, sentence: str) -> RunSettled:
     """The error that the run's outcome stands."""
     return RunSettled(sentence, lifecycle=run.lifecycle, record_id=run.record_id, run_id=run.pk)

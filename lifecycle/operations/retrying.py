@@ -12,7 +12,7 @@ from lifecycle import conf
 from lifecycle.actors import as_actor
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import RunBusy
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunStatus
 from lifecycle.operations import preconditions
 from lifecycle.store import operator_actions, timing
 
@@ -24,7 +24,7 @@ _LED_SOMEWHERE = {
 _WITH_FORCE = gettext_lazy("Wait for it, or retry it with force and a reason.")
 
 
-def retry_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = False) -> EffectRun:
+def retry_run(run: Run, *, actor: Any, reason: str = "", force: bool = False) -> Run:
     """Queues a failed, dead or cancelled run again, with fresh attempts, under the same idempotency key.
 
     Args:
@@ -73,7 +73,7 @@ def retry_run(run: EffectRun, *, actor: Any, reason: str = "", force: bool = Fal
         return locked
 
 
-def _succeeded(run: EffectRun) -> str:
+def _succeeded(run: Run) -> str:
     """Why a run that succeeded is not run again, and what to do instead."""
     if run.follow_up in (FollowUp.PENDING, FollowUp.ABANDONED):
         return _("This run succeeded; it is not run again. What is left to do is its follow-up: use Continue.")

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from lifecycle import registry
 from lifecycle.definition.compiled import Definition
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunStatus
 from lifecycle.models.record_ids import outer_record_id
 from lifecycle.rest.timestamps import within_calendar
 
@@ -79,6 +79,6 @@ class LifecycleFilterSet(django_filters.FilterSet):  # type: ignore[misc]
         )
 
     def _runs(self, rows: QuerySet[Any]) -> Any:
-        return EffectRun.objects.filter(
+        return Run.objects.filter(
             lifecycle=self.definition.name, record_id=outer_record_id(rows.model, rows.db)
         ).order_by()

@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 
 from lifecycle import clock, payloads
 from lifecycle.definition.compiled import Definition
-from lifecycle.models import EffectRun, ParameterOverride
+from lifecycle.models import ParameterOverride, Run
 
 _RUNS = "lifecycle_seen_runs"
 _PARAMETERS = "lifecycle_seen_parameters"
@@ -66,7 +66,7 @@ def still_good(header: str | None, print_: str, seconds: float) -> str | None:
 
 
 def _seen_runs(definition: Definition, record_id: Any, using: str | None = None) -> Any:
-    rows = EffectRun.objects.using(using) if using else EffectRun.objects
+    rows = Run.objects.using(using) if using else Run.objects
     return (
         rows.filter(lifecycle=definition.name, record_id=record_id)
         .order_by()

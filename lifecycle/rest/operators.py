@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from lifecycle import registry
 from lifecycle.exceptions import InvalidInput, LifecycleError
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunStatus
 from lifecycle.refusals import InputProblem
 from lifecycle.rest import errors, representations
 from lifecycle.rest.descriptions import describe
@@ -64,7 +64,7 @@ class RunsView(_OperatorView):
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """One page."""
         pages = self.pagination_class()
-        page: list[EffectRun] | None = pages.paginate_queryset(_filtered(request), request, view=self)
+        page: list[Run] | None = pages.paginate_queryset(_filtered(request), request, view=self)
         return pages.get_paginated_response([_row(run) for run in page or ()])
 
 
@@ -83,7 +83,7 @@ class DefinitionsView(_OperatorView):
         )
 
 
-def _row(run: EffectRun) -> dict[str, Any]:
+def _row(run: Run) -> dict[str, Any]:
     definition = registry.find(run.lifecycle)
     return {
         "lifecycle": run.lifecycle,
@@ -99,7 +99,7 @@ def _filtered(request: Request) -> Any:
     Raises:
         InvalidInput: a filter nobody knows, or a value that cannot be.
     """
-    rows, problems = EffectRun.objects.all(), []
+    rows, problems = Run.objects.all(), []
     for name in request.query_params:
         if name in _PAGES:
             continue

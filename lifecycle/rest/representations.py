@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.models import EffectRun, FollowUp, TransitionLog
+from lifecycle.models import FollowUp, Run, TransitionLog
 from lifecycle.rest.descriptions import plain
 from lifecycle.rest.errors import shown
 from lifecycle.runtime import Availability
@@ -30,7 +30,7 @@ def entry(row: TransitionLog, *, operator: bool = False) -> dict[str, Any]:
     return data
 
 
-def run(row: EffectRun, *, operator: bool = False) -> dict[str, Any]:
+def run(row: Run, *, operator: bool = False) -> dict[str, Any]:
     """One effect run. What is inside it — result, checkpoint, keys, workers, an exception's text — is for operators."""
     data = {
         "id": row.pk,

@@ -8,7 +8,7 @@ from typing import Any, Generic
 
 from lifecycle.definition.contexts import Record_co
 from lifecycle.exceptions import LifecycleError
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.refusals import Refusal
 
 
@@ -23,7 +23,7 @@ class Fired(Generic[Record_co]):
 
     record: Record_co
     entry: TransitionLog | None
-    runs: Sequence[EffectRun] = ()
+    runs: Sequence[Run] = ()
     replayed: bool = False
 
 
@@ -74,4 +74,4 @@ class RecordView(Generic[Record_co]):
     version: int
     available: list[Availability]
     history: list[TransitionLog]
-    runs: list[EffectRun]
+    runs: list[Run]

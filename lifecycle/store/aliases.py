@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import DatabaseError, connections, router
 
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 
 # Aliases seen to have the table, with the database they named. An absent table may yet appear, a present one stays.
 _seen: set[tuple[str, str]] = set()
@@ -17,7 +17,7 @@ def with_our_tables() -> list[str]:
 
     One that cannot be asked now counts as one of them: its work then fails and says so, while the others go on.
     """
-    allowed = [alias for alias in connections if router.allow_migrate_model(alias, EffectRun)]
+    allowed = [alias for alias in connections if router.allow_migrate_model(alias, Run)]
     if len(allowed) == 1:
         return allowed
     return [alias for alias in allowed if _has_tables(alias)]
@@ -35,7 +35,7 @@ def _has_tables(alias: str) -> bool:
         return True
     try:
         with connection.cursor() as cursor:
-            found = EffectRun._meta.db_table in connection.introspection.table_names(cursor)
+            found = Run._meta.db_table in connection.introspection.table_names(cursor)
     except DatabaseError:
         return True
     if found:

@@ -15,7 +15,7 @@ from django.db.models import F
 
 from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition
-from lifecycle.models import CREATE, EffectRun, FollowUp, Outcome, RunStatus, TransitionLog, TriggerHold
+from lifecycle.models import CREATE, FollowUp, Outcome, Run, RunStatus, TransitionLog, TriggerHold
 from lifecycle.store import history, inserting, moving, records
 from lifecycle.store.record_keys import RecordKey
 
@@ -79,7 +79,7 @@ def end_earlier(key: RecordKey, last: int, now: dt.datetime) -> None:
     its lease; what it answers is discarded.
     """
     names, using = {"lifecycle": key.lifecycle, "record_id": key.record_id}, key.using
-    runs = EffectRun.objects.using(using).filter(**names, entry__version__lte=last)
+    runs = Run.objects.using(using).filter(**names, entry__version__lte=last)
     unfinished = list(
         runs.filter(status__in=[RunStatus.QUEUED, RunStatus.RUNNING]).order_by("id").values_list("id", flat=True)
     )
@@ -87,9 +87,7 @@ def end_earlier(key: RecordKey, last: int, now: dt.datetime) -> None:
         runs.filter(follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED]).order_by("id").values_list("id", flat=True)
     )
     if unfinished:
-        EffectRun.objects.using(using).filter(
-            pk__in=unfinished, status__in=[RunStatus.QUEUED, RunStatus.RUNNING]
-        ).update(
+        Run.objects.using(using).filter(pk__in=unfinished, status__in=[RunStatus.QUEUED, RunStatus.RUNNING]).update(
             status=RunStatus.FAILED,
             outcome=Outcome.FAILED,
             error_kind="record_gone",
@@ -101,7 +99,7 @@ def end_earlier(key: RecordKey, last: int, now: dt.datetime) -> None:
             updated_at=now,
         )
     if waiting:
-        EffectRun.objects.using(using).filter(
-            pk__in=waiting, follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED]
-        ).update(follow_up=FollowUp.DROPPED, follow_up_due_at=None, follow_up_error=GONE, updated_at=now)
+        Run.objects.using(using).filter(pk__in=waiting, follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED]).update(
+            follow_up=FollowUp.DROPPED, follow_up_due_at=None, follow_up_error=GONE, updated_at=now
+        )
     TriggerHold.objects.using(using).filter(**names, version__lte=last).delete()

@@ -10,11 +10,11 @@ from typing import Any
 from django.db import connections
 from django.db.models import F, Max, Min
 
-from lifecycle.models import EffectAttempt, EffectRun, Outcome, RunStatus
+from lifecycle.models import Outcome, Run, RunAttempt, RunStatus
 from lifecycle.store import pending_follow_ups
 from lifecycle.store.claims.contract import ClaimedRun
 
-Ending = EffectAttempt.Ending
+Ending = RunAttempt.Ending
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Crash:
 
 def lock_expired(
     now: dt.datetime, using: str, limit: int, *, since: dt.datetime | None = None, without: Collection[int] = ()
-) -> list[EffectRun]:
+) -> list[Run]:
     """Running runs whose lease is over, longest ago first, locked; those somebody else works on are left out.
 
     Must stand inside ``atomic(using)``. A run whose finish is committing this moment is locked by it, hence skipped.
@@ -52,18 +52,16 @@ def expired_lengths(now: dt.datetime, using: str) -> tuple[dt.timedelta, dt.time
 
 
 def _expired(now: dt.datetime, using: str) -> Any:
-    return EffectRun.objects.using(using).filter(status=RunStatus.RUNNING, lease_until__lt=now)
+    return Run.objects.using(using).filter(status=RunStatus.RUNNING, lease_until__lt=now)
 
 
-def crash(run: EffectRun, outcome: Crash, now: dt.datetime, using: str) -> bool:
+def crash(run: Run, outcome: Crash, now: dt.datetime, using: str) -> bool:
     """Takes an expired run from its lost worker: the fence and the crashes grow. False: somebody was faster."""
-    rows = EffectRun.objects.using(using).filter(
-        pk=run.pk, fence=run.fence, status=RunStatus.RUNNING, lease_until__lt=now
-    )
+    rows = Run.objects.using(using).filter(pk=run.pk, fence=run.fence, status=RunStatus.RUNNING, lease_until__lt=now)
     return record_crash(rows, run, outcome, now, using)
 
 
-def record_crash(rows: Any, run: EffectRun | ClaimedRun, outcome: Crash, now: dt.datetime, using: str) -> bool:
+def record_crash(rows: Any, run: Run | ClaimedRun, outcome: Crash, now: dt.datetime, using: str) -> bool:
     """Writes a crash to the run that ``rows`` names, if it is still there: its state, its counts and the attempt."""
     values: dict[str, Any] = {"status": RunStatus.QUEUED, "available_at": outcome.available_at}
     if outcome.available_at is None:
@@ -88,7 +86,7 @@ def record_crash(rows: Any, run: EffectRun | ClaimedRun, outcome: Crash, now: dt
     )
     if not taken:
         return False
-    EffectAttempt.objects.using(using).create(
+    RunAttempt.objects.using(using).create(
         run_id=run.id,
         number=run.attempts + run.crashes + 1,
         ending=Ending.CRASHED,

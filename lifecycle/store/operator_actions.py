@@ -10,25 +10,25 @@ from django.db.models import F
 
 from lifecycle import payloads
 from lifecycle.actors import Actor
-from lifecycle.models import EffectRun, FollowUp, OperatorAction, RunStatus
+from lifecycle.models import FollowUp, OperatorAction, Run, RunStatus
 
 
-def lock_run(run_id: int, using: str) -> EffectRun | None:
+def lock_run(run_id: int, using: str) -> Run | None:
     """Locks a run's row until the transaction ends; None when there is no such run."""
-    rows = EffectRun.objects.using(using).filter(pk=run_id)
+    rows = Run.objects.using(using).filter(pk=run_id)
     if connections[using].features.has_select_for_update:
         rows = rows.select_for_update()
-    found: EffectRun | None = rows.first()
+    found: Run | None = rows.first()
     return found
 
 
-def read_run(run_id: int, using: str) -> EffectRun | None:
+def read_run(run_id: int, using: str) -> Run | None:
     """The run as it is now."""
-    found: EffectRun | None = EffectRun.objects.using(using).filter(pk=run_id).first()
+    found: Run | None = Run.objects.using(using).filter(pk=run_id).first()
     return found
 
 
-def requeue(run: EffectRun, attempts: int | None, crashes: int, now: dt.datetime, using: str) -> None:
+def requeue(run: Run, attempts: int | None, crashes: int, now: dt.datetime, using: str) -> None:
     """Queues a locked run again: fresh attempts and crashes on top of those spent, a new fence, no outcome.
 
     The checkpoint and the idempotency key stay: it is the same work.
@@ -58,14 +58,14 @@ def requeue(run: EffectRun, attempts: int | None, crashes: int, now: dt.datetime
     )
 
 
-def cancel(run: EffectRun, now: dt.datetime, using: str) -> None:
+def cancel(run: Run, now: dt.datetime, using: str) -> None:
     """Ends a locked run that has no outcome yet; a worker still inside loses the fence."""
     _write(run, now, using, status=RunStatus.CANCELLED, finished_at=now)
 
 
 def record(
     action: str,
-    run: EffectRun,
+    run: Run,
     *,
     actor: Actor,
     reason: str,
@@ -116,7 +116,7 @@ def note(
     return row
 
 
-def _facts(run: EffectRun) -> dict[str, Any]:
+def _facts(run: Run) -> dict[str, Any]:
     facts: dict[str, Any] = payloads.jsonable(
         {
             "status": str(run.status),
@@ -137,7 +137,7 @@ def _facts(run: EffectRun) -> dict[str, Any]:
     return facts
 
 
-def _write(run: EffectRun, now: dt.datetime, using: str, **values: Any) -> None:
-    EffectRun.objects.using(using).filter(pk=run.pk).update(
+def _write(run: Run, now: dt.datetime, using: str, **values: Any) -> None:
+    Run.objects.using(using).filter(pk=run.pk).update(
         fence=F("fence") + 1, lease_until=None, leased_by="", updated_at=now, **values
     )

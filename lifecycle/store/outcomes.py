@@ -9,12 +9,12 @@ from typing import Any, Literal
 from django.db import connections
 from django.db.models import F
 
-from lifecycle.models import EffectAttempt, EffectRun, FollowUp, Outcome, RunStatus, TransitionLog
+from lifecycle.models import FollowUp, Outcome, Run, RunAttempt, RunStatus, TransitionLog
 from lifecycle.store import pending_follow_ups
 from lifecycle.store.claims.contract import ClaimedRun
 from lifecycle.store.lost_leases import Crash, record_crash
 
-Ending = EffectAttempt.Ending
+Ending = RunAttempt.Ending
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ def stay_ended(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
 
 def interrupted(held: ClaimedRun, crash: Crash, now: dt.datetime, using: str) -> bool:
     """Records that this worker goes down in the middle of the run: a crash, known at once, not after the lease."""
-    return record_crash(EffectRun.objects.using(using).filter(**_fenced(held)), held, crash, now, using)
+    return record_crash(Run.objects.using(using).filter(**_fenced(held)), held, crash, now, using)
 
 
 def _fenced(held: ClaimedRun) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _fenced(held: ClaimedRun) -> dict[str, Any]:
 def _end(held: ClaimedRun, now: dt.datetime, using: str, *, bump: bool = False, **values: Any) -> bool:
     if bump:
         values["fence"] = F("fence") + 1
-    rows = EffectRun.objects.using(using).filter(**_fenced(held))
+    rows = Run.objects.using(using).filter(**_fenced(held))
     return bool(rows.update(lease_until=None, leased_by="", updated_at=now, **values))
 
 
@@ -160,7 +160,7 @@ def _reason(failure: Failure) -> dict[str, Any]:
 
 
 def _note(held: ClaimedRun, failure: Failure, now: dt.datetime, using: str) -> bool:
-    EffectAttempt.objects.using(using).create(
+    RunAttempt.objects.using(using).create(
         run_id=held.id,
         number=held.start,
         ending=failure.ending,
@@ -177,7 +177,7 @@ def _note(held: ClaimedRun, failure: Failure, now: dt.datetime, using: str) -> b
 
 def hold_on(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
     """Renews one lease for certain: waits for whoever has the row locked, and learns whether they took the run."""
-    rows = EffectRun.objects.using(using).filter(**_fenced(held))
+    rows = Run.objects.using(using).filter(**_fenced(held))
     return bool(rows.update(lease_until=now + dt.timedelta(seconds=held.lease_seconds), updated_at=now))
 
 
@@ -186,7 +186,7 @@ def enter(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
 
     The first mark stays: it says since when it is no longer certain that the code never ran.
     """
-    rows = EffectRun.objects.using(using).filter(**_fenced(held))
+    rows = Run.objects.using(using).filter(**_fenced(held))
     return bool(rows.update(entered_at=held.entered_at or now, updated_at=now))
 
 
@@ -206,9 +206,9 @@ def wait_briefly(using: str) -> None:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def load(run_id: int, using: str) -> EffectRun | None:
+def load(run_id: int, using: str) -> Run | None:
     """The run as it is now."""
-    found: EffectRun | None = EffectRun.objects.using(using).filter(pk=run_id).first()
+    found: Run | None = Run.objects.using(using).filter(pk=run_id).first()
     return found
 
 
@@ -218,7 +218,7 @@ def load_entry(entry_id: int, using: str) -> TransitionLog:
     return found
 
 
-def never_ran(run: EffectRun) -> bool:
+def never_ran(run: Run) -> bool:
     """Whether it is certain that no worker ever entered the run's code; False where the run asks for no mark."""
     return run.marks_entry and run.entered_at is None
 
@@ -229,7 +229,7 @@ def standing(held: ClaimedRun, using: str) -> Literal["held", "recorded", "lost"
     Only claims, sweeps and operators move the fence, so a run that is no longer running under our fence is one whose
     end we wrote ourselves.
     """
-    row = EffectRun.objects.using(using).filter(pk=held.id, fence=held.fence).values_list("status", flat=True).first()
+    row = Run.objects.using(using).filter(pk=held.id, fence=held.fence).values_list("status", flat=True).first()
     if row is None:
         return "lost"
     return "held" if row == RunStatus.RUNNING else "recorded"

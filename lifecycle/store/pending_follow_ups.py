@@ -9,15 +9,15 @@ from typing import Any
 from django.db import connections
 from django.db.models import F
 
-from lifecycle.models import EffectRun, FollowUp
+from lifecycle.models import FollowUp, Run
 
 
-def lock(run_id: int, using: str, states: Sequence[str]) -> EffectRun | None:
+def lock(run_id: int, using: str, states: Sequence[str]) -> Run | None:
     """Locks a run whose follow-up is in one of the states; None when it is not (any more).
 
     The record's lock comes first (lock order: record, then run).
     """
-    rows = EffectRun.objects.using(using).filter(pk=run_id, follow_up__in=states)
+    rows = Run.objects.using(using).filter(pk=run_id, follow_up__in=states)
     if connections[using].features.has_select_for_update:
         rows = rows.select_for_update()
     return rows.first()
@@ -59,7 +59,7 @@ def abandoned(run_id: int, reason: str, now: dt.datetime, using: str) -> bool:
 
 def _settle(run_id: int, now: dt.datetime, using: str, **values: Any) -> bool:
     # The run's row is locked by this transaction; the condition is the second pair of eyes.
-    rows = EffectRun.objects.using(using).filter(pk=run_id, follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED])
+    rows = Run.objects.using(using).filter(pk=run_id, follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED])
     return bool(rows.update(updated_at=now, **values))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connections, transaction
 from django.db.models import Q, QuerySet
 
-from lifecycle.models import EffectAttempt, EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunAttempt, RunStatus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ def prune(
     By id, because ids grow with age and no index on ``finished_at`` has to be paid for by every finish. The end is
     reached at the first window that begins too young. Safe to run twice at once.
     """
-    rows = EffectRun.objects.using(using)
+    rows = Run.objects.using(using)
     window = list(rows.filter(pk__gt=after_id).order_by("pk").values_list("pk", "created_at")[:size])
     youngest = _youngest(retention, now)
     if not window or youngest is None or window[0][1] > youngest:
@@ -56,8 +56,8 @@ def _delete(old: QuerySet[Any], using: str) -> int:
         if features.has_select_for_update:
             old = old.select_for_update(skip_locked=features.has_select_for_update_skip_locked)
         locked = list(old.values_list("pk", flat=True))
-        EffectAttempt.objects.using(using).filter(run__in=locked).delete()
-        EffectRun.objects.using(using).filter(pk__in=locked)._raw_delete(using)
+        RunAttempt.objects.using(using).filter(run__in=locked).delete()
+        Run.objects.using(using).filter(pk__in=locked)._raw_delete(using)
         return len(locked)
 
 

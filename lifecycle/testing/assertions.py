@@ -9,7 +9,7 @@ from typing import Any
 from lifecycle import registry
 from lifecycle.definition.names import effect_name
 from lifecycle.exceptions import LifecycleError
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.store import records
 
 _PENDING = ("queued", "running")
@@ -68,7 +68,7 @@ def assert_history(record: Any, transitions: Sequence[Any], *, lifecycle: Any = 
     return entries
 
 
-def assert_pending(effect: Any, record: Any = None, *, times: int | None = None, lifecycle: Any = None) -> EffectRun:
+def assert_pending(effect: Any, record: Any = None, *, times: int | None = None, lifecycle: Any = None) -> Run:
     """An effect is pending: queued or being done.
 
     Args:
@@ -80,7 +80,7 @@ def assert_pending(effect: Any, record: Any = None, *, times: int | None = None,
         The latest such run.
     """
     name = effect if isinstance(effect, str) else effect.name
-    rows: list[EffectRun] = list(_runs(record, lifecycle).filter(status__in=_PENDING).order_by("id"))
+    rows: list[Run] = list(_runs(record, lifecycle).filter(status__in=_PENDING).order_by("id"))
     found = [run for run in rows if name in (run.effect, f"{run.lifecycle}.{run.effect}")]
     if found and times in (None, len(found)):
         return found[-1]
@@ -91,16 +91,16 @@ def assert_pending(effect: Any, record: Any = None, *, times: int | None = None,
 
 def assert_nothing_pending(record: Any = None, *, lifecycle: Any = None) -> None:
     """No run is queued or being done (by this record; by default by any)."""
-    rows: list[EffectRun] = list(_runs(record, lifecycle).filter(status__in=_PENDING).order_by("id"))
+    rows: list[Run] = list(_runs(record, lifecycle).filter(status__in=_PENDING).order_by("id"))
     if rows:
         raise AssertionError("Still pending: " + ", ".join(str(run) for run in rows) + ".")
 
 
 def _runs(record: Any, lifecycle: Any) -> Any:
     if record is None:
-        return EffectRun.objects.filter(lifecycle=registry.of(lifecycle).name) if lifecycle else EffectRun.objects.all()
+        return Run.objects.filter(lifecycle=registry.of(lifecycle).name) if lifecycle else Run.objects.all()
     definition = registry.of(lifecycle if lifecycle is not None else record)
-    return EffectRun.objects.using(record._state.db).of_life(definition.name, records.text_id(record))
+    return Run.objects.using(record._state.db).of_life(definition.name, records.text_id(record))
 
 
 def _codes(error: LifecycleError) -> list[str]:
@@ -116,5 +116,5 @@ def _picture(record: Any) -> dict[str, Any]:
     return {
         "row": row,
         "entries": TransitionLog.objects.using(using).of(definition.name, record_id).count(),
-        "runs": EffectRun.objects.using(using).of(definition.name, record_id).count(),
+        "runs": Run.objects.using(using).of(definition.name, record_id).count(),
     }

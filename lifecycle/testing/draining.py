@@ -10,7 +10,7 @@ from django.db import router
 
 from lifecycle import clock
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.sweeps.tick import TickReport
 from lifecycle.sweeps.tick import tick as sweep
 from lifecycle.testing.travelling import travel
@@ -19,7 +19,7 @@ _ROUNDS = 1000
 _QUEUED = "queued"
 
 
-def run_due(queue: str | None = None, *, retries: bool = False, using: str | None = None) -> list[EffectRun]:
+def run_due(queue: str | None = None, *, retries: bool = False, using: str | None = None) -> list[Run]:
     """Does every run that is due, and those they enqueue, as a worker would.
 
     Args:
@@ -30,7 +30,7 @@ def run_due(queue: str | None = None, *, retries: bool = False, using: str | Non
     Returns:
         The runs that were started, in the order they were enqueued, as they are now.
     """
-    alias = using or router.db_for_write(EffectRun)
+    alias = using or router.db_for_write(Run)
     before = dict(_starts(alias))
     for _ in range(_ROUNDS):
         done = sum(drain(name, using=alias, seconds=600, runs=100_000).done for name in _queues(queue, alias))
@@ -41,7 +41,7 @@ def run_due(queue: str | None = None, *, retries: bool = False, using: str | Non
             f"run_due(): still not done after {_ROUNDS} rounds: effects that enqueue each other for ever?"
         )
     started = [pk for pk, starts in _starts(alias) if before.get(pk, (0, 0, 0)) != starts]
-    return list(EffectRun.objects.using(alias).filter(pk__in=started).order_by("id"))
+    return list(Run.objects.using(alias).filter(pk__in=started).order_by("id"))
 
 
 def tick(*, using: str | None = None) -> TickReport:
@@ -51,19 +51,19 @@ def tick(*, using: str | None = None) -> TickReport:
 
 
 def _starts(alias: str) -> Iterable[tuple[int, tuple[Any, ...]]]:
-    rows = EffectRun.objects.using(alias).values_list("pk", "fence", "attempts", "status")
+    rows = Run.objects.using(alias).values_list("pk", "fence", "attempts", "status")
     return [(pk, tuple(rest)) for pk, *rest in rows]
 
 
 def _queues(queue: str | None, alias: str) -> list[str]:
     if queue is not None:
         return [queue]
-    rows = EffectRun.objects.using(alias).filter(status=_QUEUED, available_at__lte=clock.now())
+    rows = Run.objects.using(alias).filter(status=_QUEUED, available_at__lte=clock.now())
     return sorted(rows.order_by().values_list("queue", flat=True).distinct())
 
 
 def _go_to_next_retry(queue: str | None, alias: str) -> bool:
-    rows = EffectRun.objects.using(alias).filter(status=_QUEUED, attempts__gt=0)
+    rows = Run.objects.using(alias).filter(status=_QUEUED, attempts__gt=0)
     if queue is not None:
         rows = rows.filter(queue=queue)
     next_at: dt.datetime | None = rows.order_by("available_at").values_list("available_at", flat=True).first()

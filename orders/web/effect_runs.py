@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
+from lifecycle.models import Run, RunAttempt, TransitionLog
 from orders.lifecycles import OrderLifecycle
 from orders.web.clock_times import clock_time
 from orders.web.durations import spoken
@@ -30,7 +30,7 @@ class Trouble:
 class RunInWords:
     """A run as it is told: its starts as signs and in words, its troubles, what its follow-up did."""
 
-    run: EffectRun
+    run: Run
     signs: Sequence[str]
     starts: str
     troubles: Sequence[Trouble]
@@ -42,10 +42,10 @@ class RunInWords:
         return self.run.status in OPEN
 
 
-def in_words(runs: Sequence[EffectRun], entries: Sequence[TransitionLog]) -> list[RunInWords]:
+def in_words(runs: Sequence[Run], entries: Sequence[TransitionLog]) -> list[RunInWords]:
     """The runs in words; two queries however many there are."""
-    tries: dict[int, list[EffectAttempt]] = {run.pk: [] for run in runs}
-    for attempt in EffectAttempt.objects.filter(run__in=list(tries)).order_by("id"):
+    tries: dict[int, list[RunAttempt]] = {run.pk: [] for run in runs}
+    for attempt in RunAttempt.objects.filter(run__in=list(tries)).order_by("id"):
         tries[attempt.run_id].append(attempt)
     fired = {entry.request_id: entry for entry in entries if entry.request_id}
     return [
@@ -61,15 +61,15 @@ def in_words(runs: Sequence[EffectRun], entries: Sequence[TransitionLog]) -> lis
     ]
 
 
-def _result(run: EffectRun) -> list[tuple[str, Any]]:
+def _result(run: Run) -> list[tuple[str, Any]]:
     """What came out; where there is a follow-up, its entry says it."""
     if run.follow_up != "none" or not isinstance(run.result, dict):
         return []
     return [(name, value) for name, value in run.result.items() if value is not None]
 
 
-def _signs(run: EffectRun, attempts: Sequence[EffectAttempt]) -> list[str]:
-    signs = ["crash" if attempt.ending == EffectAttempt.Ending.CRASHED else "bad" for attempt in attempts]
+def _signs(run: Run, attempts: Sequence[RunAttempt]) -> list[str]:
+    signs = ["crash" if attempt.ending == RunAttempt.Ending.CRASHED else "bad" for attempt in attempts]
     if run.status == "succeeded":
         signs.append("good")
     elif run.status == "running":
@@ -77,7 +77,7 @@ def _signs(run: EffectRun, attempts: Sequence[EffectAttempt]) -> list[str]:
     return signs + ["open"] * max(0, (run.max_attempts or 0) + run.crashes - len(signs))
 
 
-def _starts(run: EffectRun) -> str:
+def _starts(run: Run) -> str:
     number = run.attempts + (1 if run.status == "running" else 0)
     said = _("attempt %(number)s of %(most)s") % {"number": number, "most": run.max_attempts}
     if number == 0:
@@ -89,7 +89,7 @@ def _starts(run: EffectRun) -> str:
     return said
 
 
-def _troubles(run: EffectRun, attempts: Sequence[EffectAttempt]) -> Iterable[Trouble]:
+def _troubles(run: Run, attempts: Sequence[RunAttempt]) -> Iterable[Trouble]:
     names = [_("First error"), _("Second error"), _("Third error")]
     for place, attempt in enumerate(attempts):
         following = attempts[place + 1].started_at if place + 1 < len(attempts) else _next_start(run)
@@ -100,11 +100,11 @@ def _troubles(run: EffectRun, attempts: Sequence[EffectAttempt]) -> Iterable[Tro
         )
 
 
-def _next_start(run: EffectRun) -> dt.datetime | None:
+def _next_start(run: Run) -> dt.datetime | None:
     return run.started_at if run.status in ("running", "succeeded") else None
 
 
-def _then(run: EffectRun, attempt: EffectAttempt, following: dt.datetime | None, *, last: bool) -> str:
+def _then(run: Run, attempt: RunAttempt, following: dt.datetime | None, *, last: bool) -> str:
     at = clock_time(attempt.ended_at)
     if following is not None and following >= attempt.ended_at:
         return _("at %(at)s, tried again after %(pause)s") % {"at": at, "pause": spoken(following - attempt.ended_at)}
@@ -115,7 +115,7 @@ def _then(run: EffectRun, attempt: EffectAttempt, following: dt.datetime | None,
     return _("at %(at)s") % {"at": at}
 
 
-def _follow_up(run: EffectRun, entry: TransitionLog | None) -> str:
+def _follow_up(run: Run, entry: TransitionLog | None) -> str:
     if run.follow_up == "applied" and entry is not None:
         edge = OrderLifecycle.definition.transitions.get(entry.transition)
         facts = {"transition": edge.label if edge else entry.transition, "version": entry.version}

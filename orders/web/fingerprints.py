@@ -12,7 +12,7 @@ from django.db.models.functions import JSONObject
 from django.utils import timezone
 from django.utils.translation import get_language
 
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order, StrayPayment
 
@@ -23,7 +23,7 @@ TRUSTED = 30
 
 def of_order(pk: int, reader: Any) -> str | None:
     """The fingerprint of an order's page for one reader; None when there is no such order."""
-    runs = EffectRun.objects.filter(lifecycle=OrderLifecycle.definition.name, record_id=str(pk)).order_by()
+    runs = Run.objects.filter(lifecycle=OrderLifecycle.definition.name, record_id=str(pk)).order_by()
     strays = StrayPayment.objects.filter(order=OuterRef("pk")).order_by()
     row = (
         Order.objects.filter(pk=pk)
@@ -55,7 +55,7 @@ def of_list(reader: Any) -> str:
     row = (
         TransitionLog.objects.order_by("-id")
         .annotate(
-            last_run=Subquery(EffectRun.objects.order_by("-id").values("id")[:1]),
+            last_run=Subquery(Run.objects.order_by("-id").values("id")[:1]),
             queued=_moving(status="queued"),
             running=_moving(lease_until__isnull=False),
         )
@@ -66,7 +66,7 @@ def of_list(reader: Any) -> str:
 
 
 def _moving(**which: Any) -> Subquery:
-    runs = EffectRun.objects.filter(lifecycle=OrderLifecycle.definition.name, **which).order_by().values("lifecycle")
+    runs = Run.objects.filter(lifecycle=OrderLifecycle.definition.name, **which).order_by().values("lifecycle")
     return Subquery(
         runs.annotate(seen=JSONObject(n=Count("id"), at=Max("updated_at"), fences=Sum("fence"))).values("seen")
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from orders.models import Order
 from orders.web.expiry import Expiry
 
@@ -32,7 +32,7 @@ class NextStep:
     expiry: Expiry | None = None  # what the clock in ``what`` counts down to, where there is one
 
 
-def of(order: Order, expiry: Expiry | None, run: EffectRun | None, reader: Any) -> NextStep | None:
+def of(order: Order, expiry: Expiry | None, run: Run | None, reader: Any) -> NextStep | None:
     """The next thing, and whether it is the reader's; None when there is nothing more to do."""
     if run is not None and run.follow_up in STUCK:
         refunded = run.effect == "orders.refund"
@@ -85,7 +85,7 @@ WAITS: dict[str, list[tuple[Any, Any]]] = {
 }
 
 
-def working(run: EffectRun) -> str:
+def working(run: Run) -> str:
     """``create_checkout, attempt 1 of 3``."""
     number = run.attempts + run.crashes + 1
     if run.max_attempts is not None:

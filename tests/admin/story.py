@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import Permission, User
 
 from lifecycle import Actor
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, register_guard
 from lifecycle.testing import Kit
 from orders.models import Order
@@ -42,7 +42,7 @@ class Story:
 
     def viewer(self, name: str = "vic") -> User:
         """Sees everything, does nothing."""
-        names = ["effectrun", "transitionlog", "triggerhold", "operatoraction"]
+        names = ["run", "transitionlog", "triggerhold", "operatoraction"]
         return self.person(name, "orders.view_order", *(f"lifecycle.view_{one}" for one in names))
 
     # Orders -----------------------------------------------------------------------------------------
@@ -127,8 +127,8 @@ class Story:
 
     # Looking ----------------------------------------------------------------------------------------
 
-    def run_of(self, order: Order, effect: str) -> EffectRun:
-        found: EffectRun = EffectRun.objects.filter(record_id=str(order.pk), effect=effect).latest("id")
+    def run_of(self, order: Order, effect: str) -> Run:
+        found: Run = Run.objects.filter(record_id=str(order.pk), effect=effect).latest("id")
         return found
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from lifecycle.models import EffectRun, OperatorAction, ParameterOverride, TransitionLog, TriggerHold
+from lifecycle.models import OperatorAction, ParameterOverride, Run, TransitionLog, TriggerHold
 from orders.models import Order
 from tests.admin.story import Story
 
@@ -96,7 +96,7 @@ def people(story: Story) -> dict[str, Any]:
 def places(story: Story) -> dict[str, str]:
     story.held()
     paid = story.paid()
-    run = EffectRun.objects.filter(record_id=str(paid.pk)).get()
+    run = Run.objects.filter(record_id=str(paid.pk)).get()
     operator_action = OperatorAction.objects.create(
         action="retry", run_id=run.pk, actor_kind="user", actor_id="1", at=run.created_at
     )
@@ -106,11 +106,11 @@ def places(story: Story) -> dict[str, str]:
         "index of the app": f"{library}/",
         "lifecycles": f"{library}/lifecyclespage/",
         "parameter": f"{library}/lifecyclespage/orders/payment_window/",
-        "runs": f"{library}/effectrun/",
-        "run": f"{library}/effectrun/{run.pk}/change/",
-        "run's log": f"{library}/effectrun/{run.pk}/history/",
-        "add run": f"{library}/effectrun/add/",
-        "delete run": f"{library}/effectrun/{run.pk}/delete/",
+        "runs": f"{library}/run/",
+        "run": f"{library}/run/{run.pk}/change/",
+        "run's log": f"{library}/run/{run.pk}/history/",
+        "add run": f"{library}/run/add/",
+        "delete run": f"{library}/run/{run.pk}/delete/",
         "history": f"{library}/transitionlog/",
         "entry": f"{library}/transitionlog/{entry}/change/",
         "add entry": f"{library}/transitionlog/add/",
@@ -137,7 +137,7 @@ def answer(response: Any) -> str:
 
 def rows() -> dict[str, Any]:
     """Everything a page could have changed."""
-    models = [Order, EffectRun, TransitionLog, TriggerHold, OperatorAction, ParameterOverride, LogEntry]
+    models = [Order, Run, TransitionLog, TriggerHold, OperatorAction, ParameterOverride, LogEntry]
     return {model.__name__: list(model.objects.order_by("pk").values()) for model in models}
 
 
@@ -166,16 +166,16 @@ class Submission:
     def send(self, name: str) -> Any:
         return getattr(self, name.replace(" ", "_"))()
 
-    def run(self, run: EffectRun, operator_action: str, **data: Any) -> Any:
+    def run(self, run: Run, operator_action: str, **data: Any) -> Any:
         from lifecycle.admin.runs.page import stamp
 
         run.refresh_from_db()
         data |= {"operator_action": operator_action, "seen": stamp(run), "reason": "because"}
-        return self.client.post(f"/admin/lifecycle/effectrun/{run.pk}/change/", data)
+        return self.client.post(f"/admin/lifecycle/run/{run.pk}/change/", data)
 
-    def rows_of_runs(self, action: str, run: EffectRun) -> Any:
+    def rows_of_runs(self, action: str, run: Run) -> Any:
         data = {"action": action, "_selected_action": [run.pk], "reason": "because", "index": 0}
-        return self.client.post("/admin/lifecycle/effectrun/", data)
+        return self.client.post("/admin/lifecycle/run/", data)
 
     def hold(self, operator_action: str) -> Any:
         from lifecycle.admin.lists.held import stamp
@@ -196,17 +196,17 @@ class Submission:
         order = self.story.refund_declined()
         return self.run(self.story.run_of(order, "orders.refund"), "retry", force="1")
 
-    def _stuck(self) -> EffectRun:
+    def _stuck(self) -> Run:
         order = self.story.follow_up_refused()
         self.story.open_the_day()
         return self.story.run_of(order, "orders.refund")
 
-    def _queued(self) -> EffectRun:
+    def _queued(self) -> Run:
         return self.story.run_of(self.story.queued(), "orders.create_checkout")
 
     def bulk_retry(self) -> Any:
         order = self.story.refund_declined()
-        EffectRun.objects.filter(record_id=str(order.pk)).update(follow_up="none")
+        Run.objects.filter(record_id=str(order.pk)).update(follow_up="none")
         return self.rows_of_runs("retry_runs", self.story.run_of(order, "orders.refund"))
 
     def cancel_run(self) -> Any:
@@ -295,7 +295,7 @@ def test_nothing_is_done_without_a_csrf_token(story: Story) -> None:
     data = {"version": order.lifecycle.version, "input-carrier": "DHL", "input-tracking_number": "1"}
     assert client.post(f"/admin/orders/order/{order.pk}/lifecycle/orders/ship/", data).status_code == 403
     run = story.run_of(order, "orders.create_checkout")
-    assert client.post(f"/admin/lifecycle/effectrun/{run.pk}/change/", {"operator_action": "cancel"}).status_code == 403
+    assert client.post(f"/admin/lifecycle/run/{run.pk}/change/", {"operator_action": "cancel"}).status_code == 403
     address = "/admin/lifecycle/lifecyclespage/orders/payment_window/"
     assert client.post(address, {"value": "9 min", "seen": "null"}).status_code == 403
     assert rows() == before

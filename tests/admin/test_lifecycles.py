@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from lifecycle import clock
-from lifecycle.models import EffectRun, OperatorAction, ParameterOverride
+from lifecycle.models import OperatorAction, ParameterOverride, Run
 from orders.models import Order
 from tests.admin.story import Story
 from tests.admin.test_records import text
@@ -78,7 +78,7 @@ def test_stuck_work_is_counted_from_worst_to_best_with_the_lists_it_leads_to(sto
     assert re.search(r"Follow-up waiting 1 next try", words(html))
     assert re.search(r"Due 1 oldest", words(html))
     for query in ("follow_up=abandoned", "status=failed", "follow_up=pending", "status=queued"):
-        link = f"/admin/lifecycle/effectrun/?lifecycle=orders&amp;{query}"
+        link = f"/admin/lifecycle/run/?lifecycle=orders&amp;{query}"
         assert link in html
         assert browser.get(link.replace("&amp;", "&")).status_code == 200
 
@@ -126,9 +126,9 @@ def queue_tile(response: Any) -> tuple[str, str]:
     return next((tone, words(html).strip()) for tone, html in tiles if "Queue default" in html)
 
 
-def taken(run: EffectRun, *, lease_until: dt.datetime) -> None:
+def taken(run: Run, *, lease_until: dt.datetime) -> None:
     facts = {"status": "running", "leased_by": "worker-2", "started_at": clock.now(), "lease_until": lease_until}
-    EffectRun.objects.filter(pk=run.pk).update(**facts)
+    Run.objects.filter(pk=run.pk).update(**facts)
 
 
 def test_a_queue_behind_is_unwell_when_the_only_worker_never_came_back(story: Story, browser: Client) -> None:
@@ -298,9 +298,9 @@ def test_the_pages_need_no_inline_script_or_style(story: Story, browser_of: Call
     client = browser_of(story.boss)
     order = story.follow_up_refused()
     story.held()
-    run = EffectRun.objects.latest("id")
+    run = Run.objects.latest("id")
     pages = [
-        PAGE, WINDOW, "/admin/lifecycle/effectrun/", f"/admin/lifecycle/effectrun/{run.pk}/change/",
+        PAGE, WINDOW, "/admin/lifecycle/run/", f"/admin/lifecycle/run/{run.pk}/change/",
         "/admin/lifecycle/transitionlog/", "/admin/lifecycle/triggerhold/", "/admin/lifecycle/operatoraction/",
         "/admin/orders/order/", f"/admin/orders/order/{order.pk}/change/", "/admin/orders/order/add/",
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from lifecycle import SYSTEM
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, register_guard
 from orders.models import Order, StrayPayment
 from tests.admin.story import Story
@@ -117,7 +117,7 @@ def test_errors_of_runs_are_told_only_to_those_who_see_runs(
     order = story.refund_failed()
     run = story.run_of(order, "orders.refund")
     Order.objects.filter(pk=order.pk).update(last_error="")
-    link = f"/admin/lifecycle/effectrun/{run.pk}/change/"
+    link = f"/admin/lifecycle/run/{run.pk}/change/"
     TransitionLog.objects.filter(record_id=str(order.pk)).update(input={})
     page = browser.get(address(order)).content.decode()
     assert "502 Bad gateway" in page
@@ -540,18 +540,18 @@ def test_a_key_of_any_kind_finds_its_pages(story: Story, browser: Client, settin
         f"/own/support/parcel/{parcel.pk}/lifecycle/parcels/send/", {"version": 1, "key": "k"}, follow=True
     )
     assert "It is now Labelling." in text(response)
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (
         f"/own/support/parcel/{parcel.pk}/change/"
-        in browser.get(f"/own/lifecycle/effectrun/{run.pk}/change/").content.decode()
+        in browser.get(f"/own/lifecycle/run/{run.pk}/change/").content.decode()
     )
 
 
 def test_the_library_s_pages_stand_on_a_site_of_one_s_own(story: Story, browser: Client, settings: Any) -> None:
     settings.ROOT_URLCONF = "tests.admin.site"
     story.held()
-    run = EffectRun.objects.latest("id")
-    pages = ["lifecyclespage/", "effectrun/", f"effectrun/{run.pk}/change/", "transitionlog/", "triggerhold/"]
+    run = Run.objects.latest("id")
+    pages = ["lifecyclespage/", "run/", f"run/{run.pk}/change/", "transitionlog/", "triggerhold/"]
     for page in pages:
         html = browser.get(f"/own/lifecycle/{page}").content.decode()
         assert 'href="/own/' in html

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 
 from lifecycle import Retry, clock
 from lifecycle.admin.runs.page import stamp
-from lifecycle.models import EffectAttempt, EffectRun, OperatorAction
+from lifecycle.models import OperatorAction, Run, RunAttempt
 from orders.models import Order
 from orders.payments import ProviderUnavailable
 from tests.admin.story import Story
@@ -23,7 +23,7 @@ from tests.admin.test_records import text
 
 pytestmark = pytest.mark.django_db
 
-LIST = "/admin/lifecycle/effectrun/"
+LIST = "/admin/lifecycle/run/"
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def browser(story: Story, browser_of: Callable[[Any], Client]) -> Client:
     return browser_of(story.operator())
 
 
-def address(run: EffectRun) -> str:
+def address(run: Run) -> str:
     return f"{LIST}{run.pk}/change/"
 
 
-def operator_action(run: EffectRun, name: str, **data: Any) -> dict[str, Any]:
+def operator_action(run: Run, name: str, **data: Any) -> dict[str, Any]:
     """The form of a page drawn now."""
     run.refresh_from_db()
     return {"operator_action": name, "seen": stamp(run), "reason": "", **data}
@@ -45,10 +45,10 @@ def numbers(response: Any) -> list[int]:
     return [int(one) for one in re.findall(r'name="_selected_action" value="(\d+)"', response.content.decode())]
 
 
-def leased(run: EffectRun, minutes: float = 5) -> EffectRun:
+def leased(run: Run, minutes: float = 5) -> Run:
     now = clock.now()
     until = now + dt.timedelta(minutes=minutes)
-    EffectRun.objects.filter(pk=run.pk).update(
+    Run.objects.filter(pk=run.pk).update(
         status="running", leased_by="worker-2", lease_until=until, started_at=now, fence=7
     )
     run.refresh_from_db()
@@ -64,9 +64,9 @@ def test_what_needs_a_person_is_counted_above_the_list_and_comes_first(story: St
     waiting = story.run_of(story.follow_up_refused(), "orders.refund")
     abandoned = story.run_of(story.follow_up_refused(times=10), "orders.refund")
     waiting.refresh_from_db()
-    EffectRun.objects.filter(pk=waiting.pk).update(follow_up="pending", follow_up_tries=3)
+    Run.objects.filter(pk=waiting.pk).update(follow_up="pending", follow_up_tries=3)
     dead = story.run_of(story.queued(), "orders.create_checkout")
-    EffectRun.objects.filter(pk=dead.pk).update(status="dead", crashes=3, error_code="worker_lost", outcome="dead")
+    Run.objects.filter(pk=dead.pk).update(status="dead", crashes=3, error_code="worker_lost", outcome="dead")
     response = browser.get(LIST)
     html = response.content.decode()
     said = text(response)
@@ -102,8 +102,8 @@ def test_runs_are_filtered_by_lifecycle_effect_status_follow_up_and_age(story: S
     order = story.refund_declined()
     refund, checkout = story.run_of(order, "orders.refund"), story.run_of(order, "orders.create_checkout")
     unknown = story.run_of(story.queued(), "orders.create_checkout")
-    EffectRun.objects.filter(pk=unknown.pk).update(effect="orders.gone")
-    EffectRun.objects.filter(pk=refund.pk).update(created_at=clock.now() - dt.timedelta(days=2))
+    Run.objects.filter(pk=unknown.pk).update(effect="orders.gone")
+    Run.objects.filter(pk=refund.pk).update(created_at=clock.now() - dt.timedelta(days=2))
     assert numbers(browser.get(f"{LIST}?status=failed")) == [refund.pk]
     assert numbers(browser.get(f"{LIST}?effect=orders.create_checkout")) == [checkout.pk]
     assert numbers(browser.get(f"{LIST}?effect=-")) == [unknown.pk]
@@ -112,7 +112,7 @@ def test_runs_are_filtered_by_lifecycle_effect_status_follow_up_and_age(story: S
     assert numbers(browser.get(f"{LIST}?follow_up=none")) == [unknown.pk]
     assert numbers(browser.get(f"{LIST}?age=day")) == [refund.pk]
     assert len(numbers(browser.get(f"{LIST}?status=nonsense&age=nonsense"))) == 3
-    EffectRun.objects.filter(pk=unknown.pk).update(lifecycle="gone")
+    Run.objects.filter(pk=unknown.pk).update(lifecycle="gone")
     assert numbers(browser.get(f"{LIST}?lifecycle=-")) == [unknown.pk]
     assert browser.get(address(unknown)).status_code == 200
 
@@ -136,7 +136,7 @@ def test_a_record_is_named_only_for_those_who_may_see_it(
     story: Story, browser_of: Callable[[Any], Client], settings: Any
 ) -> None:
     order = story.paid()
-    runs_only = browser_of(story.person("rita", "lifecycle.view_effectrun"))
+    runs_only = browser_of(story.person("rita", "lifecycle.view_run"))
     html = runs_only.get(LIST).content.decode()
     assert f"/admin/orders/order/{order.pk}/change/" not in html
     assert f"order {order.pk}" in text(runs_only.get(LIST))
@@ -264,11 +264,11 @@ def test_a_leased_run_is_not_touched_without_saying_so(story: Story, browser: Cl
 
 def test_a_run_of_unknown_code_is_told_and_can_only_be_cancelled(story: Story, browser: Client) -> None:
     run = story.run_of(story.queued(), "orders.create_checkout")
-    EffectRun.objects.filter(pk=run.pk).update(effect="orders.gone")
+    Run.objects.filter(pk=run.pk).update(effect="orders.gone")
     said = text(browser.get(address(run)))
     assert "This process has no code for “orders.gone”." in said
     assert said.count("Not possible: the effect is unknown here") == 1
-    EffectRun.objects.filter(pk=run.pk).update(follow_up="pending", status="succeeded", outcome="succeeded")
+    Run.objects.filter(pk=run.pk).update(follow_up="pending", status="succeeded", outcome="succeeded")
     assert text(browser.get(address(run))).count("Not possible: the effect is unknown here") == 2
     response = browser.post(address(run), operator_action(run, "continue"))
     assert response.status_code == 409
@@ -307,7 +307,7 @@ def test_a_run_that_is_gone_leads_back_to_the_list(story: Story, browser: Client
 
 def test_results_and_errors_are_shown_as_text_whatever_is_in_them(story: Story, browser: Client) -> None:
     run = story.run_of(story.refund_failed(), "orders.refund")
-    EffectRun.objects.filter(pk=run.pk).update(
+    Run.objects.filter(pk=run.pk).update(
         error="<script>alert(1)</script>",
         error_details={"<b>": "</pre><script>"},
         checkpoint={"page": 3},
@@ -329,7 +329,7 @@ def chosen(action: str, *runs: Any, **data: Any) -> dict[str, Any]:
 
 def test_many_runs_are_decided_one_by_one_and_each_is_reported(story: Story, browser: Client) -> None:
     dead = story.run_of(story.queued(), "orders.create_checkout")
-    EffectRun.objects.filter(pk=dead.pk).update(status="dead", crashes=3, error_code="worker_lost")
+    Run.objects.filter(pk=dead.pk).update(status="dead", crashes=3, error_code="worker_lost")
     succeeded = story.run_of(story.paid(), "orders.create_checkout")
     settled = story.run_of(story.refund_declined(), "orders.refund")
     busy = leased(story.run_of(story.queued(), "orders.create_checkout"))
@@ -345,7 +345,7 @@ def test_many_runs_are_decided_one_by_one_and_each_is_reported(story: Story, bro
     assert "Run 999999 Refused It is not among the runs you see." in said
     assert OperatorAction.objects.get().run_id == dead.pk
     assert LogEntry.objects.get().object_id == str(dead.pk)
-    assert EffectRun.objects.filter(status="queued").count() == 1
+    assert Run.objects.filter(status="queued").count() == 1
 
 
 def test_runs_whose_follow_up_waits_are_to_be_continued_and_are_told_so_once(story: Story, browser: Client) -> None:
@@ -400,7 +400,7 @@ def test_a_run_without_a_limit_of_attempts_says_so(
     short("orders.create_checkout", lifecycle="orders", retry=Retry(attempts=None))
     if status == "running":
         leased(run)
-    EffectRun.objects.filter(pk=run.pk).update(status=status, max_attempts=None, attempts=7)
+    Run.objects.filter(pk=run.pk).update(status=status, max_attempts=None, attempts=7)
     number = 8 if status == "running" else 7
 
     assert f"attempt {number}, no limit" in text(browser.get(LIST))
@@ -412,10 +412,10 @@ def test_a_run_without_a_limit_of_attempts_says_so(
 @pytest.mark.row("G8")
 def test_code_that_fell_silent_is_told_from_code_that_took_too_long(story: Story, browser: Client) -> None:
     run = story.run_of(story.queued(), "orders.create_checkout")
-    EffectRun.objects.filter(pk=run.pk).update(
+    Run.objects.filter(pk=run.pk).update(
         status="failed", attempts=1, error_kind="heartbeat_timeout", error="No heartbeat for 30 s."
     )
-    EffectAttempt.objects.create(
+    RunAttempt.objects.create(
         run=run, number=1, ending="timed_out", error_kind="heartbeat_timeout", ended_at=clock.now()
     )
 

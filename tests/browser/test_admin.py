@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.models import EffectRun, OperatorAction, TransitionLog
+from lifecycle.models import OperatorAction, Run, TransitionLog
 from orders.models import Order
 from tests.admin.story import Story
 
@@ -45,7 +45,7 @@ def test_an_operator_runs_a_failed_run_again_with_a_reason_and_sees_the_audit_ro
 ) -> None:
     run = story.run_of(story.refund_failed(), "orders.refund")
     page = page_of(story.operator())
-    page.goto(f"/admin/lifecycle/effectrun/{run.pk}/change/")
+    page.goto(f"/admin/lifecycle/run/{run.pk}/change/")
     page.get_by_role("button", name="Retry").click()
     page.get_by_role("alert").get_by_text("force, with a reason").wait_for()
     page.get_by_label("Force").check()
@@ -61,7 +61,7 @@ def test_an_operator_runs_a_failed_run_again_with_a_reason_and_sees_the_audit_ro
     assert "forced" in row
     assert "olga" in row
     assert "the provider is back" in row
-    page.goto(f"/admin/lifecycle/effectrun/{run.pk}/history/")
+    page.goto(f"/admin/lifecycle/run/{run.pk}/history/")
     page.get_by_text("is queued again. the provider is back (forced)").wait_for()
 
 
@@ -90,16 +90,16 @@ def test_an_operator_cancels_queued_runs_in_the_list(story: Story, page_of: Call
     story.queued()
     story.queued()
     page = page_of(story.operator())
-    page.goto("/admin/lifecycle/effectrun/?status=queued")
+    page.goto("/admin/lifecycle/run/?status=queued")
     page.locator("#action-toggle").check()
     page.locator('select[name="action"]').select_option(label="Cancel")
     page.locator('.actions input[name="reason"]').fill("entered twice")
     page.get_by_role("button", name="Go").click()
     assert "2 done 0 refused" in " ".join(page.get_by_role("status").inner_text().split())
     page.get_by_role("link", name="Back to the list").click()
-    page.goto("/admin/lifecycle/effectrun/?status=cancelled")
+    page.goto("/admin/lifecycle/run/?status=cancelled")
     assert page.get_by_text("Cancelled by olga: “entered twice”").count() == 2
-    assert EffectRun.objects.filter(status="cancelled").count() == 2
+    assert Run.objects.filter(status="cancelled").count() == 2
 
 
 def test_an_operator_changes_the_payment_window_and_the_next_timeout_uses_it(
@@ -160,7 +160,7 @@ def test_a_closed_button_is_reached_by_keyboard_and_names_its_reasons(
     order = story.follow_up_refused()
     run = story.run_of(order, "orders.refund")
     page = page_of(story.operator())
-    page.goto(f"/admin/lifecycle/effectrun/{run.pk}/change/")
+    page.goto(f"/admin/lifecycle/run/{run.pk}/change/")
     closed = page.get_by_role("button", name="Retry")
     closed.focus()
     assert closed.evaluate("element => element === document.activeElement")
@@ -179,7 +179,7 @@ def test_no_page_is_wider_than_the_screen(story: Story, page_of: Callable[..., A
     page = page_of(story.boss, viewport={"width": width, "height": 900}, color_scheme=scheme)
     pages = [
         "/admin/lifecycle/lifecyclespage/", "/admin/lifecycle/lifecyclespage/orders/payment_window/",
-        f"/admin/lifecycle/effectrun/{run.pk}/change/", f"/admin/orders/order/{order.pk}/change/",
+        f"/admin/lifecycle/run/{run.pk}/change/", f"/admin/orders/order/{order.pk}/change/",
     ]  # fmt: skip
     for address in pages:
         page.goto(address)

@@ -82,7 +82,7 @@ def day(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Stor
     monkeypatch.setattr(timezone, "now", clock.now)
     random.seed(1034)  # pauses between attempts
     numbered("orders_order", 1034)
-    numbered("lifecycle_effectrun", 2117)
+    numbered("lifecycle_run", 2117)
     return story
 
 
@@ -180,10 +180,10 @@ def test_the_pages_are_as_their_pictures_show_them(
     )
     page = visitor("/admin/orders/order/", width=1300)
     shown("admin-list", Picture.of(page, "#changelist", frame=("#content h1", "#changelist"), masks=MASKS))
-    page = visitor("/admin/lifecycle/effectrun/", width=1400)
+    page = visitor("/admin/lifecycle/run/", width=1400)
     rows = "#changelist-form .results"
     shown("runs", Picture.of(page, rows, frame=("#content h1", rows), edge=rows, masks=MASKS))
-    page = visitor(f"/admin/lifecycle/effectrun/{failed.pk}/change/")
+    page = visitor(f"/admin/lifecycle/run/{failed.pk}/change/")
     shown("run", Picture.of(page, "#content-main", frame=("#content h1", "#content-main"), masks=MASKS))
 
 

@@ -88,7 +88,7 @@ def test_in_the_admin_both_names_are_kept_too(ben: User) -> None:
     assert browser.post(page, {"version": "1", "key": "k"}).status_code == 302
     bulk = {"lifecycle_confirmed": "orders:checkout", "row": [str(OrderFactory().pk)], "key": "b"}
     browser.post("/admin/orders/order/", bulk)
-    browser.post("/admin/lifecycle/effectrun/", {"action": "retry_runs", "_selected_action": [run.pk], "reason": ""})
+    browser.post("/admin/lifecycle/run/", {"action": "retry_runs", "_selected_action": [run.pk], "reason": ""})
     window = "/admin/lifecycle/lifecyclespage/orders/payment_window/"
     browser.post(window, {"value": "1 min", "seen": '"P0DT00H03M00S"', "reason": ""})
 

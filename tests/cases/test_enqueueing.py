@@ -13,7 +13,7 @@ from lifecycle.dispatch import after_commit
 from lifecycle.dispatch.recording import RecordingDispatcher
 from lifecycle.exceptions import WrongState
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, fire
 from lifecycle.testing import Kit, assert_history, race
 from tests.columns.lifecycles import InvoiceLifecycle, PaymentLifecycle
@@ -44,7 +44,7 @@ def test_what_is_enqueued_has_its_id_before_the_commit() -> None:
         parcel = create(Parcel(), actor=SYSTEM)
         fired = fire(parcel, "send", actor=SYSTEM)
         (run,) = fired.runs
-        assert EffectRun.objects.get(pk=run.pk).idempotency_key == run.idempotency_key
+        assert Run.objects.get(pk=run.pk).idempotency_key == run.idempotency_key
 
 
 def test_work_of_the_future_is_a_row_and_no_message(lifecycle: Kit) -> None:
@@ -67,7 +67,7 @@ def test_wake_ups_that_come_too_often_do_no_harm(lifecycle: Kit) -> None:
         tasks.drain("default")
 
     assert_history(parcel, ["$create", "send", "labelled"])
-    assert list(EffectRun.objects.values_list("attempts", "fence")) == [(1, 1)]
+    assert list(Run.objects.values_list("attempts", "fence")) == [(1, 1)]
 
 
 def test_the_same_thing_asked_for_twice_is_enqueued_twice_unless_a_key_says_otherwise() -> None:
@@ -80,7 +80,7 @@ def test_the_same_thing_asked_for_twice_is_enqueued_twice_unless_a_key_says_othe
     fire(again(parcel), "scan", actor=SYSTEM, request_id="gate 3")
     fire(again(parcel), "scan", actor=SYSTEM, request_id="gate 3")
 
-    assert EffectRun.objects.filter(effect="count_scan").count() == 3
+    assert Run.objects.filter(effect="count_scan").count() == 3
 
 
 def test_a_dead_run_does_not_stand_in_the_way_of_the_next(behave: dict[str, Any]) -> None:
@@ -99,7 +99,7 @@ def test_a_dead_run_does_not_stand_in_the_way_of_the_next(behave: dict[str, Any]
     drain()
 
     assert again(parcel).status == "sent"
-    assert EffectRun.objects.values("idempotency_key").distinct().count() == 2
+    assert Run.objects.values("idempotency_key").distinct().count() == 2
 
 
 def test_a_wake_up_waits_for_the_commit_of_the_database_that_holds_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_a_follow_up_and_a_click_at_the_same_moment_use_the_same_lock() -> None:
         entries = list(again(parcel).lifecycle.history.values_list("transition", "version"))
         names = [name for name, _ in entries]
         assert names in (["$create", "send", "take_back"], ["$create", "send", "labelled", "take_back"])
-        run = EffectRun.objects.get(record_id=str(parcel.pk), effect="print_label")
+        run = Run.objects.get(record_id=str(parcel.pk), effect="print_label")
         assert run.follow_up == ("applied" if "labelled" in names else "dropped")
         drain()
 
@@ -205,7 +205,7 @@ def test_a_listener_that_breaks_the_database_takes_nothing_with_it() -> None:
         signals.transition_committed.disconnect(other)
 
     assert heard == ["$create", "send"]
-    assert EffectRun.objects.get().status == "queued"
+    assert Run.objects.get().status == "queued"
     assert again(parcel).status == "labelling"
 
 
@@ -223,7 +223,7 @@ def test_an_effect_that_saves_its_record_starts_nothing_anew(behave: dict[str, A
     drain()
 
     assert_history(parcel, ["$create", "send", "labelled"])
-    assert EffectRun.objects.count() == 1
+    assert Run.objects.count() == 1
     assert (again(parcel).problem, again(parcel).label) == ("none", "L")
 
 
@@ -248,7 +248,7 @@ def test_a_transition_is_one_transaction_whatever_the_settings_say_of_requests()
     parcel = create(Parcel(), actor=SYSTEM)
 
     with pytest.raises(IntegrityError), pytest.MonkeyPatch.context() as patched:
-        patched.setattr("lifecycle.store.effect_runs.enqueue", raising(IntegrityError("no room")))
+        patched.setattr("lifecycle.store.enqueueing.enqueue", raising(IntegrityError("no room")))
         fire(parcel, "send", actor=SYSTEM)
 
     assert (again(parcel).status, TransitionLog.objects.count()) == ("packed", 1)
@@ -289,4 +289,4 @@ def test_a_tick_does_not_depend_on_how_long_a_process_lives(lifecycle: Kit) -> N
 
     tasks.tick()  # the first thing a process that has just started does
 
-    assert EffectRun.objects.get(record_id=str(claim_of_the_past.pk)).status == "queued"
+    assert Run.objects.get(record_id=str(claim_of_the_past.pk)).status == "queued"

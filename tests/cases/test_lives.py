@@ -19,7 +19,7 @@ from lifecycle import SYSTEM, Lifecycle, Transition, accessor, registry
 from lifecycle.doctor import examine
 from lifecycle.exceptions import HistoryAhead, NotAnInitialState, RequestReused
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.models.writes import bypass, creation_in_any_state
 from lifecycle.operations import retry_run
 from lifecycle.runtime import create, fire, fire_many
@@ -111,7 +111,7 @@ def test_an_effect_pending_of_the_deleted_record_is_not_called_for_the_new_one(
     with doing:
         drain()
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (called, run.status, run.error_kind, run.attempts) == ([], "failed", "record_gone", 0)
     assert Folder.objects.get().status == "shelf"
 
@@ -123,16 +123,16 @@ def test_a_follow_up_pending_of_the_deleted_record_is_dropped(again: Callable[[]
     fire(folder, "take", actor=SYSTEM)
     with behaving("hook of a follow-up", raises):
         drain()
-    assert EffectRun.objects.get().follow_up == "pending"
+    assert Run.objects.get().follow_up == "pending"
     folder.delete()
 
     new = again()
     if again is created:
-        assert EffectRun.objects.get().follow_up == "dropped"
+        assert Run.objects.get().follow_up == "dropped"
     with travel(minutes=30):
         tick(force=True)
 
-    assert EffectRun.objects.get().follow_up == "dropped"
+    assert Run.objects.get().follow_up == "dropped"
     new.refresh_from_db()
     assert new.status == "shelf"
 
@@ -150,7 +150,7 @@ def test_a_worker_in_the_middle_of_an_effect_of_the_deleted_record_loses_its_run
     with behaving("effect", meanwhile):
         drain(runs=1)
 
-    first, second = EffectRun.objects.order_by("id")
+    first, second = Run.objects.order_by("id")
     assert (first.status, first.error_kind) == ("failed", "record_gone")
     assert (second.status, Folder.objects.get().status) == ("queued", "table")
 
@@ -206,7 +206,7 @@ def test_a_record_saved_under_a_key_used_before_is_repaired_into_a_life_of_its_o
     call_command("lifecycle_repair", "folders", reason="restored", no_input=True, stdout=io.StringIO())
 
     row = Folder.objects.get()
-    assert (row.status, row.lifecycle_version, EffectRun.objects.get().error_kind) == ("shelf", 3, "record_gone")
+    assert (row.status, row.lifecycle_version, Run.objects.get().error_kind) == ("shelf", 3, "record_gone")
     assert [(one.transition, one.version) for one in row.lifecycle.history] == [("$create", 3)]
     assert examine(only=["drift"]) == []
 
@@ -227,7 +227,7 @@ def test_a_version_raised_past_the_lifecycle_ends_no_stay() -> None:
         drain()
 
     row = Folder.objects.get()
-    assert (EffectRun.objects.get().follow_up, row.status, row.lifecycle_version) == ("applied", "filed", 10)
+    assert (Run.objects.get().follow_up, row.status, row.lifecycle_version) == ("applied", "filed", 10)
 
 
 @pytest.mark.row("C6")
@@ -241,7 +241,7 @@ def test_a_later_entry_ends_a_stay() -> None:
     with behaving("effect", meanwhile):
         drain()
 
-    assert (EffectRun.objects.get().follow_up, Folder.objects.get().status) == ("dropped", "shelf")
+    assert (Run.objects.get().follow_up, Folder.objects.get().status) == ("dropped", "shelf")
 
 
 # ---------------------------------------------------------------------------------------------- behind their history
@@ -345,7 +345,7 @@ def test_what_a_receiver_moved_on_during_the_insert_enqueues_no_effect_of_its_fi
 
     assert (ticket.status, ticket.lifecycle_version) == ("waiting", 2)
     assert [(one.transition, one.version) for one in ticket.lifecycle.history] == [("$create", 1), ("ask", 2)]
-    assert not EffectRun.objects.filter(entry__transition="$create").exists()
+    assert not Run.objects.filter(entry__transition="$create").exists()
 
 
 @pytest.mark.row("C4")
@@ -407,7 +407,7 @@ def test_a_run_whose_record_is_not_there_says_what_that_may_mean() -> None:
 
     drain()
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.error_kind) == ("failed", "record_gone")
     assert "row-level security" in run.error
     assert "retry the run" in run.error
@@ -423,10 +423,10 @@ def test_a_run_of_a_hidden_record_can_be_retried_once_it_is_there_again() -> Non
 
     with creation_in_any_state():
         Folder.objects.create(**row)
-    retry_run(EffectRun.objects.get(), actor=SYSTEM, reason="it was hidden")
+    retry_run(Run.objects.get(), actor=SYSTEM, reason="it was hidden")
     drain()
 
-    assert (EffectRun.objects.get().status, Folder.objects.get().status) == ("succeeded", "filed")
+    assert (Run.objects.get().status, Folder.objects.get().status) == ("succeeded", "filed")
 
 
 @pytest.mark.row("M17")

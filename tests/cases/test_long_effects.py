@@ -13,7 +13,7 @@ from lifecycle import SYSTEM, Retry, RetryAt, clock, registry
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution import attempts, crashes, watchdog
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectAttempt, EffectRun
+from lifecycle.models import Run, RunAttempt
 from lifecycle.operations import retry_run
 from lifecycle.rest import descriptions, representations
 from lifecycle.runtime import create, fire
@@ -33,8 +33,8 @@ def sent() -> Parcel:
     return record
 
 
-def the_run() -> EffectRun:
-    found: EffectRun = EffectRun.objects.get()
+def the_run() -> Run:
+    found: Run = Run.objects.get()
     return found
 
 
@@ -76,7 +76,7 @@ def test_code_that_falls_silent_is_ended_like_a_timeout_and_says_so(
     run = the_run()
     assert (run.status, run.attempts, run.error_kind) == ("queued", 1, "heartbeat_timeout")
     assert run.error == "No heartbeat for 0.05 s."
-    assert EffectAttempt.objects.get().ending == "timed_out"
+    assert RunAttempt.objects.get().ending == "timed_out"
 
 
 @pytest.mark.django_db
@@ -147,7 +147,7 @@ def test_a_heartbeat_keeps_the_checkpoint_and_a_heartbeat_of_none_clears_it(
     behave: dict[str, Any], beat: tuple[Any, ...], left: Any
 ) -> None:
     sent()
-    EffectRun.objects.update(checkpoint={"page": 3})
+    Run.objects.update(checkpoint={"page": 3})
 
     def effect(ctx: Any) -> None:
         ctx.heartbeat(*beat)
@@ -271,7 +271,7 @@ def test_a_run_that_asks_for_it_proves_that_its_code_was_never_entered(
     assert not outcomes.never_ran(the_run()), "it asks for no mark, so nothing is certain"
     drain()
     assert the_run().entered_at is None
-    EffectRun.objects.all().delete()
+    Run.objects.all().delete()
 
     short("print_label", marks_entry=True)
     parcel = create(Parcel(), actor=SYSTEM)
@@ -303,7 +303,7 @@ def test_no_code_is_entered_without_its_mark(behave: dict[str, Any], short: Call
     short("print_label", marks_entry=True)
     sent()
     held = claim()
-    EffectRun.objects.update(fence=held.fence + 1)
+    Run.objects.update(fence=held.fence + 1)
     called = []
     behave["print_label"] = called.append
 
@@ -325,7 +325,7 @@ def test_an_attempt_after_code_that_could_not_be_interrupted_waits_as_long_as_fo
     sent()
     with inside(behave, "print_label"):
         until(lambda: the_run().error_kind == "timeout")
-        run, attempt = the_run(), EffectAttempt.objects.get()
+        run, attempt = the_run(), RunAttempt.objects.get()
         assert run.status == "queued"
         assert run.available_at - attempt.ended_at == dt.timedelta(minutes=5), "the code may still be going on"
 
@@ -341,7 +341,7 @@ def test_an_attempt_after_code_that_was_interrupted_waits_for_its_backoff_alone(
 
     drain(runs=1)
 
-    assert the_run().available_at - EffectAttempt.objects.get().ended_at == dt.timedelta(seconds=2)
+    assert the_run().available_at - RunAttempt.objects.get().ended_at == dt.timedelta(seconds=2)
 
 
 # What others are told ----------------------------------------------------------------------------

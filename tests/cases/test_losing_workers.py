@@ -12,7 +12,7 @@ from lifecycle import SYSTEM, clock, conf
 from lifecycle.execution import crashes
 from lifecycle.execution.drain import drain
 from lifecycle.execution.worker_ids import worker_id
-from lifecycle.models import EffectAttempt, EffectRun, Tick
+from lifecycle.models import Run, RunAttempt, Tick
 from lifecycle.operations import retry_run
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims, lost_leases
@@ -26,7 +26,7 @@ from tests.support.models import Parcel
 pytestmark = pytest.mark.django_db
 
 
-def running_past_its_lease(number: int) -> list[EffectRun]:
+def running_past_its_lease(number: int) -> list[Run]:
     long_ago = clock.now() - dt.timedelta(days=1)
     return queue_runs(number, status="running", fence=1, leased_by="gone", lease_until=long_ago, started_at=long_ago)
 
@@ -39,7 +39,7 @@ def test_one_pass_takes_back_all_lost_runs_however_many_batches_that_takes() -> 
     expired_leases.run_once(sweep)
 
     assert (sweep.done, sweep.more) == (2 * expired_leases.BATCH + 1, False)
-    assert not EffectRun.objects.filter(status="running").exists()
+    assert not Run.objects.filter(status="running").exists()
 
 
 def test_a_pass_whose_time_is_up_stops_and_says_that_more_is_there() -> None:
@@ -68,12 +68,12 @@ def test_a_pass_that_breaks_in_the_middle_is_done_by_the_next(monkeypatch: pytes
     broken = lifecycle.tick()
 
     assert [failure for failure in broken.failures if "expired leases" in failure]
-    assert EffectRun.objects.filter(status="running").count() == 3
-    assert EffectAttempt.objects.count() == 0
+    assert Run.objects.filter(status="running").count() == 3
+    assert RunAttempt.objects.count() == 0
     assert lifecycle.tick().done("expired_leases") == 3
 
 
-def test_a_sweeper_that_dies_in_its_turn_blocks_nobody(monkeypatch: pytest.MonkeyPatch, lifecycle: Kit) -> None:
+def test_a_sweeper_that_dies_in_its_tick_blocks_nobody(monkeypatch: pytest.MonkeyPatch, lifecycle: Kit) -> None:
     """procrastinate-org/procrastinate #1408: the job that retries stalled jobs stalled itself."""
     running_past_its_lease(1)
 
@@ -102,7 +102,7 @@ def test_a_worker_of_the_same_name_does_not_keep_the_runs_of_its_forerunner_from
 
     lifecycle.tick()
 
-    assert EffectRun.objects.get().status == "queued"
+    assert Run.objects.get().status == "queued"
 
 
 def test_what_is_stuck_is_counted_where_people_look(lifecycle: Kit) -> None:
@@ -189,12 +189,12 @@ def test_a_retried_run_comes_back_without_the_traces_of_its_failure(lifecycle: K
     queue_run()
     held = claim()
     lifecycle.travel(seconds=held.lease_seconds + 1)
-    EffectRun.objects.filter(pk=held.id).update(max_crashes=1)
+    Run.objects.filter(pk=held.id).update(max_crashes=1)
     lifecycle.tick()
     assert facts(held)["status"] == "dead"
 
-    retry_run(EffectRun.objects.get(pk=held.id), actor=SYSTEM, reason="the node is back")
+    retry_run(Run.objects.get(pk=held.id), actor=SYSTEM, reason="the node is back")
 
     run = facts(held)
     assert (run["status"], run["outcome"], run["error"], run["error_kind"]) == ("queued", "", "", "")
-    assert EffectAttempt.objects.get(run=held.id).ending == "crashed", "what happened is kept beside it"
+    assert RunAttempt.objects.get(run=held.id).ending == "crashed", "what happened is kept beside it"

@@ -15,7 +15,7 @@ from lifecycle import SYSTEM, clock, registry
 from lifecycle.checks.ids import TAG
 from lifecycle.definition.parameters import InvalidParameter
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, Tick, TransitionLog, due
+from lifecycle.models import Run, Tick, TransitionLog, due
 from lifecycle.operations import set_parameter
 from lifecycle.runtime import create, fire, fire_many, parameters
 from lifecycle.store import ticks, timing
@@ -68,9 +68,9 @@ def test_entries_stays_and_runs_have_one_time_whatever_the_servers_time_zone() -
     fire(folder, "take", actor=SYSTEM)
 
     assert is_now(TransitionLog.objects.latest("id").at)
-    assert is_now(EffectRun.objects.get().available_at)
+    assert is_now(Run.objects.get().available_at)
     drain()
-    assert EffectRun.objects.get().status == "succeeded"
+    assert Run.objects.get().status == "succeeded"
 
 
 @pytest.mark.row("G11")
@@ -98,9 +98,9 @@ def test_a_batch_enqueues_its_effects_where_bulk_inserts_return_no_keys(monkeypa
     report = fire_many(found, "take", actor=SYSTEM)
 
     assert len(report.fired) == 3
-    assert {run.entry_id for run in EffectRun.objects.all()} == {one.entry.pk for one in report.fired}
+    assert {run.entry_id for run in Run.objects.all()} == {one.entry.pk for one in report.fired}
     drain()
-    assert set(EffectRun.objects.values_list("status", flat=True)) == {"succeeded"}
+    assert set(Run.objects.values_list("status", flat=True)) == {"succeeded"}
 
 
 # What a pass costs ---------------------------------------------------------------------------------------------------

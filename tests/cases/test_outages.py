@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, connections, transaction
 
 from lifecycle import SYSTEM, clock, conf
 from lifecycle.execution import attempts, connecting, watchdog
-from lifecycle.models import EffectRun, Tick
+from lifecycle.models import Run, Tick
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims
 from lifecycle.sweeps.outages import LEASES
@@ -36,8 +36,8 @@ def returned() -> Parcel:
     return record
 
 
-def the_run() -> EffectRun:
-    found: EffectRun = EffectRun.objects.get()
+def the_run() -> Run:
+    found: Run = Run.objects.get()
     return found
 
 
@@ -103,7 +103,7 @@ def test_a_tick_that_has_become_rare_for_good_is_no_outage_for_ever() -> None:
 def locked_away() -> Iterator[threading.Event]:
     """While open, the table of runs is locked away from everybody, as in an outage in which nobody sees an error."""
     locked, release = threading.Event(), threading.Event()
-    table = EffectRun._meta.db_table
+    table = Run._meta.db_table
     lock, unlock = {
         "postgresql": (f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE", "ROLLBACK"),
         "mysql": (f"LOCK TABLES {table} WRITE", "UNLOCK TABLES"),
@@ -222,7 +222,7 @@ def test_an_outcome_in_hand_outlasts_a_writer_that_keeps_the_database_for_longer
     returned()
     with inside(behave, "refund_postage") as leave:
         looked(dt.timedelta(0), every=0)
-        EffectRun.objects.update(lease_until=clock.now())
+        Run.objects.update(lease_until=clock.now())
         with transaction.atomic():  # BEGIN IMMEDIATE
             leave.set()
             threading.Event().wait(0.85)

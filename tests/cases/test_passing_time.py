@@ -18,7 +18,7 @@ from lifecycle.dispatch.recording import RecordingDispatcher
 from lifecycle.doctor import examine, ways_on
 from lifecycle.exceptions import LifecycleError
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, OperatorAction, Tick, TriggerHold
+from lifecycle.models import OperatorAction, Run, Tick, TriggerHold
 from lifecycle.operations import cancel_run, retry_run
 from lifecycle.runtime import create, fire, fire_many
 from lifecycle.store import pruning, ticks, timing
@@ -144,12 +144,12 @@ def test_a_held_bad_row_costs_the_next_passes_nothing(django_assert_max_num_quer
 
 
 @pytest.fixture
-def failed_run() -> EffectRun:
+def failed_run() -> Run:
     folder = create(Folder(slug="a"), actor=SYSTEM)
     with behaving("effect", raises):
         fire(folder, "take", actor=SYSTEM)
         drain()
-    run: EffectRun = EffectRun.objects.get()
+    run: Run = Run.objects.get()
     assert run.status == "failed"
     return run
 
@@ -158,7 +158,7 @@ def failed_run() -> EffectRun:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("statement", [1, 2, 3])
 def test_a_run_that_is_retried_while_retention_looks_at_it_is_kept_or_was_gone_before(
-    failed_run: EffectRun, statement: int
+    failed_run: Run, statement: int
 ) -> None:
     """After whichever statement of retention the operator comes: an audit row of a run that is gone is never left."""
     retention = Retention(succeeded=DAY, failed=DAY)
@@ -187,15 +187,15 @@ def test_a_run_that_is_retried_while_retention_looks_at_it_is_kept_or_was_gone_b
         pruning.prune(retention, later, "default")
     assert done.wait(30)
 
-    assert EffectRun.objects.filter(status="queued").count() == OperatorAction.objects.count()
-    assert EffectRun.objects.count() == OperatorAction.objects.count()
+    assert Run.objects.filter(status="queued").count() == OperatorAction.objects.count()
+    assert Run.objects.count() == OperatorAction.objects.count()
 
 
 @pytest.mark.row("A3")
-def test_old_runs_are_deleted_with_their_attempts(failed_run: EffectRun) -> None:
+def test_old_runs_are_deleted_with_their_attempts(failed_run: Run) -> None:
     window = pruning.prune(Retention(succeeded=DAY, failed=DAY), timing.now("default") + 100 * DAY, "default")
 
-    assert (window.deleted, EffectRun.objects.count()) == (1, 0)
+    assert (window.deleted, Run.objects.count()) == (1, 0)
 
 
 # ---------------------------------------------------------------------------------------------- gates
@@ -247,7 +247,7 @@ def lost(number: int, hours: int = 1, **given: object) -> None:
     runs = queue_runs(number, status="running", fence=1, leased_by="gone", started_at=long_ago, **given)
     for place, run in enumerate(runs):
         run.lease_until = long_ago + dt.timedelta(seconds=place)
-    EffectRun.objects.bulk_update(runs, ["lease_until"])
+    Run.objects.bulk_update(runs, ["lease_until"])
 
 
 def lost_for_ever(number: int) -> None:
@@ -264,7 +264,7 @@ def test_runs_that_cannot_be_taken_back_keep_no_other_with_its_lost_worker_and_a
     report = lifecycle.tick()
 
     assert report.done("expired_leases") == 3
-    assert EffectRun.objects.filter(status="queued", crashes=1).count() == 3
+    assert Run.objects.filter(status="queued", crashes=1).count() == 3
     named = [failure for failure in report.failures if "could not be taken back" in failure]
     assert len(named) == expired_leases.NAMED + 1
     assert named[-1].startswith(f"{expired_leases.BATCH + 5 - expired_leases.NAMED} more runs")
@@ -334,7 +334,7 @@ def test_a_record_whose_only_way_on_was_cancelled_is_found_until_it_is_retried(
     parcel, under_way = parcel_being_labelled(), parcel_being_labelled()
     if not people:
         without_people(monkeypatch, "parcels")
-    run = EffectRun.objects.get(record_id=str(parcel.pk))
+    run = Run.objects.get(record_id=str(parcel.pk))
     assert examine(only=["stranded"]) == []
 
     cancel_run(run, actor=SYSTEM, reason="by mistake")
@@ -357,12 +357,12 @@ def test_a_record_whose_only_way_on_was_cancelled_is_found_until_it_is_retried(
 @pytest.mark.row("H7")
 def test_what_was_cancelled_in_an_earlier_stay_strands_nobody() -> None:
     parcel = parcel_being_labelled()
-    cancel_run(EffectRun.objects.get(), actor=SYSTEM, reason="by mistake")
+    cancel_run(Run.objects.get(), actor=SYSTEM, reason="by mistake")
     assert len(examine(only=["stranded"])) == 1
     fire(parcel, "label_failed", actor=SYSTEM)
     assert examine(only=["stranded"]) == []
     fire(parcel, "send", actor=SYSTEM)
-    EffectRun.objects.filter(status="queued").delete()  # this stay's own run would hide the other
+    Run.objects.filter(status="queued").delete()  # this stay's own run would hide the other
 
     assert examine(only=["stranded"]) == []
 
@@ -433,8 +433,8 @@ def test_a_queue_that_no_worker_serves_is_woken_with_growing_pauses() -> None:
 @pytest.mark.row("H3")
 def test_a_queue_from_which_something_was_taken_is_woken_at_once_and_so_is_one_that_could_not_be() -> None:
     queue_runs(2, queue="slow")
-    first, second = EffectRun.objects.order_by("available_at", "id")
-    EffectRun.objects.filter(pk=second.pk).update(available_at=first.available_at + dt.timedelta(microseconds=1))
+    first, second = Run.objects.order_by("available_at", "id")
+    Run.objects.filter(pk=second.pk).update(available_at=first.available_at + dt.timedelta(microseconds=1))
 
     def woken(dispatcher: RecordingDispatcher) -> list[str]:
         with dispatch.replaced(dispatcher), travel(seconds=5):
@@ -448,6 +448,6 @@ def test_a_queue_from_which_something_was_taken_is_woken_at_once_and_so_is_one_t
     woken(Down())
     assert woken(RecordingDispatcher()) == ["slow"]
     assert woken(RecordingDispatcher()) == []
-    EffectRun.objects.filter(pk=first.pk).update(status="succeeded")
+    Run.objects.filter(pk=first.pk).update(status="succeeded")
     assert woken(RecordingDispatcher()) == ["slow"]
     assert woken(RecordingDispatcher()) == []

@@ -160,8 +160,11 @@ def test_every_key_of_ours_has_a_binary_collation() -> None:
         )
         found = {(table, column): collation for table, column, collation in cursor.fetchall()}
 
+    renamed = import_module("lifecycle.migrations.0007_runs_of_any_kind").RENAMED
     for model, columns in keys.items():
-        assert {found[f"lifecycle_{model}", column] for column in columns} == {"utf8mb4_bin"}
+        table = f"lifecycle_{renamed.get(model, model)}"
+        assert {found[table, column] for column in columns} == {"utf8mb4_bin"}
+    assert found["lifecycle_run", "kind"] == "utf8mb4_bin"
     without_padding = {"utf8mb4_nopad_bin", "utf8mb4_0900_bin"}
     assert found["lifecycle_transitionlog", "request_id"] in without_padding
     assert found["lifecycle_transitionlog", "creation_request_id"] in without_padding

@@ -14,7 +14,7 @@ from lifecycle import SYSTEM, clock
 from lifecycle.exceptions import TransactionBroken
 from lifecycle.execution import interference
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import afire, create, fire, fire_many
 from lifecycle.signals import follow_up_refused, state_entered, transition_committed
 from lifecycle.store import records, waiting
@@ -61,7 +61,7 @@ def test_a_hook_that_swallowed_a_database_error_is_an_error_that_says_so(folder:
 
     assert (folder.status, folder.lifecycle_version) == columns(folder) == ("shelf", 1)
     assert entries() == ["$create"]
-    assert not EffectRun.objects.exists()
+    assert not Run.objects.exists()
 
 
 @pytest.mark.row("A1")
@@ -104,18 +104,18 @@ def test_a_follow_up_whose_hook_swallowed_a_database_error_waits_with_its_reason
     with behaving("hook of a follow-up", swallows):
         drain()
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.follow_up, columns(folder)) == ("succeeded", "pending", ("table", 2))
     assert "caught a database error" in run.follow_up_error
     with travel(minutes=30):
         tick()
-    assert (EffectRun.objects.get().follow_up, columns(folder)) == ("applied", ("filed", 3))
+    assert (Run.objects.get().follow_up, columns(folder)) == ("applied", ("filed", 3))
 
 
 @pytest.mark.row("A1")
 def test_a_timeout_whose_hook_swallowed_a_database_error_is_held_with_its_reason(folder: Folder) -> None:
     fire(folder, "take", actor=SYSTEM)
-    EffectRun.objects.all().delete()
+    Run.objects.all().delete()
 
     with travel(hours=2), behaving("hook of a timeout", swallows):
         tick()
@@ -150,7 +150,7 @@ def test_a_committed_firing_is_not_done_again_because_a_callback_failed(
         verb(folder)
 
     assert entries() == ["$create", "take"]
-    assert EffectRun.objects.count() == 1
+    assert Run.objects.count() == 1
     assert (folder.status, folder.lifecycle_version) == columns(folder) == ("table", 2)
 
 
@@ -172,7 +172,7 @@ def test_a_follow_up_is_applied_once_although_a_callback_fails(folder: Folder) -
     with behaving("hook of a follow-up", registers_a_callback_that_fails):
         report = drain()
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (report.done, run.status, run.follow_up, columns(folder)) == (1, "succeeded", "applied", ("filed", 3))
     assert entries() == ["$create", "take", "file"]
 
@@ -197,7 +197,7 @@ def test_a_callback_of_an_atomic_effect_that_misses_a_record_is_no_outcome(
     monkeypatch.setattr(interference, "before", register)
     report = drain()
 
-    run = EffectRun.objects.get(effect="count_scan")
+    run = Run.objects.get(effect="count_scan")
     assert (report.done, run.status, run.error_kind, run.attempts, run.crashes) == (1, "succeeded", "", 1, 0)
     assert Parcel.objects.get(pk=parcel.pk).scans == 1
     lines = [(line.levelname, line.getMessage()) for line in caplog.records]
@@ -329,7 +329,7 @@ def test_a_run_whose_claim_was_answered_to_nobody_is_begun_all_the_same_or_given
 
     if budget is None:
         assert len(done) >= nth, "the answer was lost"
-    runs = list(EffectRun.objects.values_list("status", "crashes", "attempts"))
+    runs = list(Run.objects.values_list("status", "crashes", "attempts"))
     assert sorted(runs) == sorted([("succeeded", 0, 1)] * (budget or 3) + [("queued", 0, 0)] * (3 - (budget or 3))), (
         "none is left to the end of its lease"
     )
@@ -354,10 +354,10 @@ def test_a_run_whose_connection_died_between_its_claim_and_its_code_is_charged_n
     with connection.execute_wrapper(unreadable):
         assert drain().done == 2
 
-    runs = list(EffectRun.objects.order_by("id").values_list("status", "crashes", "attempts"))
+    runs = list(Run.objects.order_by("id").values_list("status", "crashes", "attempts"))
     after = ("succeeded", 0, 1) if dying == "once" else ("queued", 0, 0)
     assert runs == [("succeeded", 0, 1), after]
-    assert EffectRun.objects.latest("id").available_at > clock.now() or dying == "once", "not at once again"
+    assert Run.objects.latest("id").available_at > clock.now() or dying == "once", "not at once again"
 
 
 @pytest.mark.postgres
@@ -379,7 +379,7 @@ def test_an_atomic_effect_whose_connection_died_before_its_code_is_charged_nothi
     with connection.execute_wrapper(dying):
         assert drain().done == 1
 
-    run = EffectRun.objects.latest("id")
+    run = Run.objects.latest("id")
     parcel.refresh_from_db()
     assert (run.status, run.attempts, run.crashes, parcel.scans) == ("succeeded", 1, 0, 1)
 
@@ -424,7 +424,7 @@ def test_a_follow_up_that_cannot_be_committed_waits_with_its_reason_and_longer_e
 
 
 def _pause_and_reason() -> tuple[float, str]:
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.follow_up) == ("succeeded", "pending")
     assert run.follow_up_due_at is not None
     return (run.follow_up_due_at - clock.now()).total_seconds(), run.follow_up_error

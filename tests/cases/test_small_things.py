@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from lifecycle import ANY, ANY_EXCEPT, SYSTEM, afire_many, bypass, register_guard
 from lifecycle.exceptions import Conflict, UnsavedEdits
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire, fire_many, touch
 from lifecycle.runtime.deciding import added_guards
 from lifecycle.sweeps.tick import tick
@@ -75,7 +75,7 @@ def settings_of(table: str) -> dict[str, str]:
 @pytest.mark.row("K21")
 @pytest.mark.postgres
 def test_postgresql_vacuums_the_runs_long_before_a_fifth_of_them_is_dead() -> None:
-    runs, entries = settings_of("lifecycle_effectrun"), settings_of("lifecycle_transitionlog")
+    runs, entries = settings_of("lifecycle_run"), settings_of("lifecycle_transitionlog")
 
     assert float(runs["autovacuum_vacuum_scale_factor"]) <= 0.02
     assert int(runs["fillfactor"]) < 100
@@ -87,15 +87,15 @@ def test_postgresql_vacuums_the_runs_long_before_a_fifth_of_them_is_dead() -> No
 @pytest.mark.postgres
 def test_an_administrators_own_table_settings_outlive_ours() -> None:
     migration = import_module("lifecycle.migrations.0004_settings_for_postgresql")
-    given = settings_of("lifecycle_effectrun")
+    given = settings_of("lifecycle_run")
     with connection.schema_editor(atomic=False) as editor:
         migration.take_back(None, editor)
-        assert settings_of("lifecycle_effectrun") == {}
-        editor.execute("ALTER TABLE lifecycle_effectrun SET (fillfactor = 70)")
+        assert settings_of("lifecycle_run") == {}
+        editor.execute("ALTER TABLE lifecycle_run SET (fillfactor = 70)")
         migration.give(None, editor)
-        assert settings_of("lifecycle_effectrun") == {**given, "fillfactor": "70"}
+        assert settings_of("lifecycle_run") == {**given, "fillfactor": "70"}
         migration.take_back(None, editor)
-        assert settings_of("lifecycle_effectrun") == {"fillfactor": "70"}
+        assert settings_of("lifecycle_run") == {"fillfactor": "70"}
 
 
 @pytest.mark.row("K22")
@@ -146,7 +146,7 @@ def test_touching_ends_no_stay_nor_does_a_number_that_an_import_raised(
     monkeypatch.setitem(support.behaviours, "print_label", meanwhile)
     drain()
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.stay_version, run.follow_up, Parcel.objects.get().status) == (2, "applied", "sent")
 
 

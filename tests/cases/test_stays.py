@@ -10,7 +10,7 @@ import pytest
 
 from lifecycle import SYSTEM, RetryAt, effect
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire
 from lifecycle.testing import travel
 from tests.support.models import Parcel
@@ -38,8 +38,8 @@ def left() -> Parcel:
     return parcel
 
 
-def the_run() -> EffectRun:
-    found: EffectRun = EffectRun.objects.get(effect="print_label")
+def the_run() -> Run:
+    found: Run = Run.objects.get(effect="print_label")
     return found
 
 

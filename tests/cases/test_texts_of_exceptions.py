@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from lifecycle import Fail, Permanent
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import fire
 from lifecycle.testing import travel
 from tests.rest.conftest import _endpoints, client_of, operator, parcel, user
@@ -54,7 +54,7 @@ def test_what_an_exception_said_is_for_operators_and_what_an_effect_says_for_rea
 @pytest.mark.row("K19")
 def test_why_a_follow_up_waits_is_for_operators(parcel: Parcel, user: User, operator: User) -> None:
     fire(parcel, "send", actor=user)
-    EffectRun.objects.update(follow_up="pending", follow_up_error="IntegrityError: hunter2")
+    Run.objects.update(follow_up="pending", follow_up_error="IntegrityError: hunter2")
     address = f"/api/parcels/{parcel.pk}/runs/"
 
     assert "hunter2" not in client_of(user).get(address).content.decode()

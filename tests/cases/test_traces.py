@@ -19,7 +19,7 @@ from django.utils import timezone, translation
 from lifecycle import SYSTEM, clock
 from lifecycle.execution import follow_ups, isolation
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
@@ -35,8 +35,8 @@ def folders(number: int) -> None:
         fire(create(Folder(slug=f"f{index}"), actor=SYSTEM), "take", actor=SYSTEM)
 
 
-def runs() -> list[EffectRun]:
-    return list(EffectRun.objects.order_by("id"))
+def runs() -> list[Run]:
+    return list(Run.objects.order_by("id"))
 
 
 def first(behave: Any) -> Any:
@@ -247,7 +247,7 @@ def sets(text: str) -> Any:
         "set search_path to nowhere",
         "set default_transaction_read_only = on",
         "SELECT set_config('search_path', 'nowhere', false)",
-        "CREATE TEMP TABLE lifecycle_effectrun (id int)",
+        "CREATE TEMP TABLE lifecycle_run (id int)",
     ],
 )
 @pytest.mark.parametrize("place", ["effect", "hook of a follow-up"])

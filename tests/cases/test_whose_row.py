@@ -11,7 +11,7 @@ from django.db import connections
 
 from lifecycle import SYSTEM
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, fire, fire_many
 from lifecycle.store import records
 from lifecycle.store.record_keys import RecordKey
@@ -102,7 +102,7 @@ def enqueue(using: str, number: int) -> None:
 
 
 def done(using: str) -> int:
-    return EffectRun.objects.using(using).filter(status="succeeded").count()
+    return Run.objects.using(using).filter(status="succeeded").count()
 
 
 @pytest.mark.row("B2")

@@ -15,7 +15,7 @@ from django.utils import timezone, translation
 from lifecycle import SYSTEM, clock
 from lifecycle.execution import connecting
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectAttempt, EffectRun
+from lifecycle.models import Run, RunAttempt
 from lifecycle.runtime import create, fire
 from lifecycle.signals import attempt_failed
 from lifecycle.sweeps.tick import tick
@@ -27,16 +27,16 @@ from tests.cases.models.worker_traces import Errand, Reference
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def errand(*transitions: str) -> EffectRun:
+def errand(*transitions: str) -> Run:
     record = create(Errand(), actor=SYSTEM)
     for name in ("go", *transitions):
         fire(record, name, actor=SYSTEM)
-    found: EffectRun = EffectRun.objects.latest("id")
-    EffectRun.objects.exclude(pk=found.pk).delete()
+    found: Run = Run.objects.latest("id")
+    Run.objects.exclude(pk=found.pk).delete()
     return found
 
 
-def performed(run: EffectRun, behave: Any, **options: Any) -> EffectRun:
+def performed(run: Run, behave: Any, **options: Any) -> Run:
     with behaving("errand", behave):
         drain(**{"runs": 1, **options})
     run.refresh_from_db()
@@ -161,15 +161,15 @@ def test_a_session_that_is_no_good_is_thrown_away_by_the_workers_own_statements(
     assert fresh.status == "succeeded"
 
 
-def errand_on_another_connection() -> EffectRun:
+def errand_on_another_connection() -> Run:
     import threading
 
-    made: list[EffectRun] = []
+    made: list[Run] = []
 
     def make() -> None:
         record = create(Errand(), actor=SYSTEM)
         fire(record, "go", actor=SYSTEM)
-        made.append(EffectRun.objects.latest("id"))
+        made.append(Run.objects.latest("id"))
         connection.close()
 
     thread = threading.Thread(target=make)
@@ -350,8 +350,8 @@ def test_a_drain_shares_its_budget_among_the_databases(other: str) -> None:
     for _ in range(2):
         drain(runs=12)
 
-    assert not EffectRun.objects.using(other).filter(status="queued").exists()
-    assert EffectRun.objects.filter(status="queued").count() == 30 + 1 - 24
+    assert not Run.objects.using(other).filter(status="queued").exists()
+    assert Run.objects.filter(status="queued").count() == 30 + 1 - 24
 
 
 @pytest.mark.row("B2")
@@ -402,7 +402,7 @@ def test_each_failed_attempt_has_one_line_and_the_last_one_its_frames(caplog: py
     lines = [(line.levelname, bool(line.exc_info)) for line in caplog.records if "no paper" in line.getMessage()]
     assert lines == [("WARNING", False), ("WARNING", False), ("ERROR", True)]
     assert heard == [(ZeroDivisionError, True), (ZeroDivisionError, True), (ZeroDivisionError, False)]
-    assert EffectAttempt.objects.count() == 3
+    assert RunAttempt.objects.count() == 3
 
 
 # ---------------------------------------------------------------------------------------------- eager Celery

@@ -16,9 +16,9 @@ from django.db import connection, connections, transaction
 
 from lifecycle import SYSTEM, clock, conf, effect
 from lifecycle.exceptions import LeaseLost
-from lifecycle.execution import attempts, crashes, finishing, follow_ups, silence, watchdog
+from lifecycle.execution import attempts, crashes, effects, follow_ups, silence, watchdog
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire
 from lifecycle.testing import Kit
 from tests.execution.rows import USING, claim, expire, queue_run
@@ -44,8 +44,8 @@ def returned() -> Parcel:
     return record
 
 
-def the_run() -> EffectRun:
-    found: EffectRun = EffectRun.objects.get()
+def the_run() -> Run:
+    found: Run = Run.objects.get()
     return found
 
 
@@ -115,14 +115,14 @@ def test_a_run_queued_with_another_lease_keeps_it() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.row("G8")
-def test_the_next_turn_of_a_reminder_takes_the_lease_of_today(lifecycle: Kit) -> None:
+def test_the_next_occurrence_of_a_reminder_takes_the_lease_of_today(lifecycle: Kit) -> None:
     fire(create(Ticket(), actor=SYSTEM), "ask", actor=SYSTEM)
-    EffectRun.objects.update(lease_seconds=10_800)
+    Run.objects.update(lease_seconds=10_800)
     lifecycle.travel(hours=5)
 
     drain()
 
-    assert list(EffectRun.objects.order_by("id").values_list("status", "lease_seconds")) == [
+    assert list(Run.objects.order_by("id").values_list("status", "lease_seconds")) == [
         ("succeeded", 10_800),
         ("queued", 60),
     ]
@@ -138,18 +138,18 @@ def test_a_run_claimed_with_the_finish_of_another_is_kept_while_the_tick_between
 ) -> None:
     for _ in range(2):
         returned()
-    EffectRun.objects.update(lease_seconds=1)
+    Run.objects.update(lease_seconds=1)
     kept = []
 
     def slow_tick() -> None:
-        held = EffectRun.objects.get(status="running")
+        held = Run.objects.get(status="running")
         until(lambda: clock.now() > held.lease_until)
-        kept.append((crashes.take_back(USING).queued, EffectRun.objects.get(pk=held.pk).lease_until > held.lease_until))
+        kept.append((crashes.take_back(USING).queued, Run.objects.get(pk=held.pk).lease_until > held.lease_until))
 
     assert drain(between=slow_tick).done == 2
 
     assert kept in ([(0, True)], [])  # SQLite and MySQL claim the next by itself, after what is between
-    assert list(EffectRun.objects.values_list("status", "crashes")) == [("succeeded", 0)] * 2
+    assert list(Run.objects.values_list("status", "crashes")) == [("succeeded", 0)] * 2
 
 
 @pytest.mark.django_db
@@ -235,7 +235,7 @@ def holding_the_record(parcel: Parcel) -> Iterator[threading.Event]:
 @pytest.mark.row("G1")
 def test_a_lease_is_renewed_while_the_outcome_waits_for_the_records_lock(own_watchdog: watchdog.Watchdog) -> None:
     parcel = sent()
-    EffectRun.objects.update(lease_seconds=1)
+    Run.objects.update(lease_seconds=1)
     with holding_the_record(parcel) as release, drained():
         until(lambda: the_run().status == "running")
         until(lambda: clock.now() > the_run().started_at + 1.5 * SECOND)
@@ -252,7 +252,7 @@ def test_a_lease_is_renewed_while_the_outcome_waits_for_the_records_lock(own_wat
 def test_the_outcome_is_recorded_alone_when_the_records_lock_does_not_come(
     monkeypatch: pytest.MonkeyPatch, own_watchdog: watchdog.Watchdog
 ) -> None:
-    monkeypatch.setattr(finishing, "LOCK_WAIT", 0.2)
+    monkeypatch.setattr(effects, "LOCK_WAIT", 0.2)
     monkeypatch.setattr(follow_ups, "LOCK_WAIT", 0.2)
     parcel = sent()
     with holding_the_record(parcel):
@@ -280,7 +280,7 @@ LIMITS = {
 def test_the_session_waits_for_locks_afterwards_as_it_did_before(
     monkeypatch: pytest.MonkeyPatch, own_watchdog: watchdog.Watchdog, held: bool
 ) -> None:
-    monkeypatch.setattr(finishing, "LOCK_WAIT", 0.2)
+    monkeypatch.setattr(effects, "LOCK_WAIT", 0.2)
     parcel = sent()
 
     def limits() -> Any:

@@ -13,7 +13,7 @@ from django.db.migrations.writer import MigrationWriter
 
 from lifecycle import SYSTEM, Actor
 from lifecycle.exceptions import Conflict, NotAnInitialState, StateWriteRefused, WrongState
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, fire, fire_many, register_guard
 from lifecycle.store import history
 from lifecycle.testing import assert_history, force_state, race
@@ -136,7 +136,7 @@ def test_the_second_identical_call_enqueues_nothing_twice(db: Any) -> None:
     again = parcel.lifecycle.fire("send", actor=SYSTEM, request_id="once")
 
     assert again.replayed
-    assert EffectRun.objects.filter(effect="print_label").count() == 1
+    assert Run.objects.filter(effect="print_label").count() == 1
 
 
 def test_wanting_the_state_one_is_in_is_no_error_where_declared(ticket: Ticket) -> None:
@@ -230,7 +230,7 @@ def test_what_a_middle_savepoint_rolls_back_is_neither_enqueued_nor_told() -> No
             raise ZeroDivisionError
         create(Ticket(), actor=SYSTEM)
 
-    assert not EffectRun.objects.exists()
+    assert not Run.objects.exists()
     assert Parcel.objects.get(pk=parcel.pk).status == "packed"
 
 
@@ -246,7 +246,7 @@ def test_a_callback_of_the_project_that_fails_loses_no_pending_effect() -> None:
         transaction.on_commit(broken)
         parcel.lifecycle.fire("send", actor=SYSTEM)
 
-    assert EffectRun.objects.get().status == "queued"
+    assert Run.objects.get().status == "queued"
     assert Parcel.objects.get(pk=parcel.pk).status == "labelling"
 
 
@@ -317,7 +317,7 @@ def test_migrations_name_nothing_of_ours() -> None:
     class Migration(migrations.Migration):
         operations = [migrations.CreateModel("Ticket", fields)]
 
-    text = MigrationWriter(Migration("0001_initial", "table"), include_header=False).as_string()
+    text = MigrationWriter(Migration("0001_initial", "support"), include_header=False).as_string()
     assert "lifecycle" not in text
     assert "models.CharField" in text
 

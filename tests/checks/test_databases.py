@@ -104,7 +104,7 @@ def test_routers_that_part_a_record_from_its_history(settings: Any, monkeypatch:
     monkeypatch.setattr(databases, "connections", {"default": connection, "elsewhere": connection})
     assert messages() == [
         ("lifecycle.E121", "support.Parcel is written to 'elsewhere', lifecycle.TransitionLog to 'default'."),
-        ("lifecycle.E121", "support.Parcel is written to 'elsewhere', lifecycle.EffectRun to 'default'."),
+        ("lifecycle.E121", "support.Parcel is written to 'elsewhere', lifecycle.Run to 'default'."),
     ]
 
 

@@ -9,13 +9,13 @@ import pytest
 from django.contrib.auth.models import User
 
 from lifecycle import SYSTEM
-from lifecycle.models import EffectRun, OperatorAction, TransitionLog
+from lifecycle.models import OperatorAction, Run, TransitionLog
 from lifecycle.runtime import fire, register_guard
 from tests.support.models import Parcel, Ticket
 
 pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.django_db(transaction=True)]
 
-Run = Callable[..., Any]
+Page = Callable[..., Any]
 
 # What a call throws, as the page sees it.
 CAUGHT = """const caught = async (call) => {
@@ -38,38 +38,38 @@ def gets(page: Any) -> list[Any]:
 # Seeing and doing --------------------------------------------------------------------------------
 
 
-def test_it_describes_the_lifecycle(run: Run) -> None:
+def test_it_describes_the_lifecycle(run: Page) -> None:
     assert run("return (await tickets.describe()).name") == "tickets"
 
 
-def test_it_views_a_record(run: Run, ticket: Ticket) -> None:
+def test_it_views_a_record(run: Page, ticket: Ticket) -> None:
     view = run("return await tickets.view(it)", ticket.pk)
     assert (view["state"], view["version"]) == ("open", 1)
     assert "touch" in [one["name"] for one in view["available"]]
 
 
-def test_it_fires_with_the_csrf_token_of_the_cookie(run: Run, page: Any, ticket: Ticket) -> None:
+def test_it_fires_with_the_csrf_token_of_the_cookie(run: Page, page: Any, ticket: Ticket) -> None:
     view = run("return await tickets.fire(it, 'ask', {note: 'Which one?'})", ticket.pk)
     assert (view["state"], view["replayed"], view["record"]["note"]) == ("waiting", False, "Which one?")
     cookie = next(one["value"] for one in page.context.cookies() if one["name"] == "csrftoken")
     assert posts(page)[0].headers["x-csrftoken"] == cookie
 
 
-def test_a_uuid_is_an_id_too_and_any_id_is_encoded(run: Run, page: Any, parcel: Parcel) -> None:
+def test_a_uuid_is_an_id_too_and_any_id_is_encoded(run: Page, page: Any, parcel: Parcel) -> None:
     assert run("return (await parcels.view(it)).state", str(parcel.pk)) == "packed"
     caught = run(CAUGHT + "return await caught(() => tickets.view('../parcels/x?y#z'))")
     assert caught["kind"] == "NotFound"
     assert page.sent[-1].url.endswith("/api/tickets/..%2Fparcels%2Fx%3Fy%23z/lifecycle/")
 
 
-def test_every_fire_has_a_key_of_its_own(run: Run, ticket: Ticket) -> None:
+def test_every_fire_has_a_key_of_its_own(run: Page, ticket: Ticket) -> None:
     run("await tickets.fire(it, 'touch'); await tickets.fire(it, 'touch')", ticket.pk)
     keys = list(TransitionLog.objects.filter(transition="touch").values_list("request_id", flat=True))
     assert len(set(keys)) == 2
     assert None not in keys
 
 
-def test_a_fire_that_is_sent_again_under_its_key_is_done_once(run: Run, ticket: Ticket) -> None:
+def test_a_fire_that_is_sent_again_under_its_key_is_done_once(run: Page, ticket: Ticket) -> None:
     code = """
         const key = {requestId: "click-1", expectVersion: null};
         const first = await tickets.fire(it, "touch", {}, key), second = await tickets.fire(it, "touch", {}, key);
@@ -79,21 +79,19 @@ def test_a_fire_that_is_sent_again_under_its_key_is_done_once(run: Run, ticket: 
     assert TransitionLog.objects.filter(transition="touch").count() == 1
 
 
-def test_a_key_is_made_without_randomuuid_too(run: Run, ticket: Ticket) -> None:
+def test_a_key_is_made_without_randomuuid_too(run: Page, ticket: Ticket) -> None:
     """Over plain HTTP from another machine there is none."""
     run("Object.defineProperty(crypto, 'randomUUID', {value: undefined}); await tickets.fire(it, 'touch')", ticket.pk)
     assert len(TransitionLog.objects.get(transition="touch").request_id) == 32
 
 
-def test_an_operator_retries_continues_and_cancels(run: Run, parcel: Parcel) -> None:
+def test_an_operator_retries_continues_and_cancels(run: Page, parcel: Parcel) -> None:
     [pending] = fire(parcel, "send", actor=SYSTEM).runs
     it = {"id": str(parcel.pk), "run": pending.pk}
     view = run("return await parcels.cancel(it.id, it.run, {reason: 'Wrong one.'})", it)
     assert view["runs"][0]["status"] == "cancelled"
     assert run("return (await parcels.retry(it.id, it.run)).runs[0].status", it) == "queued"
-    EffectRun.objects.update(
-        status="succeeded", outcome="succeeded", result={"label": "L-1"}, follow_up="abandoned", fence=1
-    )
+    Run.objects.update(status="succeeded", outcome="succeeded", result={"label": "L-1"}, follow_up="abandoned", fence=1)
     assert run("return (await parcels.continue(it.id, it.run, {reason: 'Now.'})).state", it) == "sent"
     actions = OperatorAction.objects.order_by("id").values_list("action", "reason")
     assert list(actions) == [("cancel", "Wrong one."), ("retry", ""), ("continue", "Now.")]
@@ -102,7 +100,7 @@ def test_an_operator_retries_continues_and_cancels(run: Run, parcel: Parcel) -> 
 # Stale pages -------------------------------------------------------------------------------------
 
 
-def test_a_stale_page_is_a_conflict_and_is_never_sent_again_by_itself(run: Run, page: Any, ticket: Ticket) -> None:
+def test_a_stale_page_is_a_conflict_and_is_never_sent_again_by_itself(run: Page, page: Any, ticket: Ticket) -> None:
     run("await tickets.view(it)", ticket.pk)
     fire(ticket, "touch", actor=SYSTEM)
     caught = run(CAUGHT + "return await caught(() => tickets.fire(it, 'ask'))", ticket.pk)
@@ -112,12 +110,12 @@ def test_a_stale_page_is_a_conflict_and_is_never_sent_again_by_itself(run: Run, 
     assert (ticket.status, ticket.lifecycle_version) == ("open", 2)
 
 
-def test_after_a_fire_the_version_it_made_is_expected(run: Run, page: Any, ticket: Ticket) -> None:
+def test_after_a_fire_the_version_it_made_is_expected(run: Page, page: Any, ticket: Ticket) -> None:
     run("await tickets.view(it); await tickets.fire(it, 'touch'); await tickets.fire(it, 'touch')", ticket.pk)
     assert [request.post_data_json["expect_version"] for request in posts(page)] == [1, 2]
 
 
-def test_who_expects_nothing_may_say_so(run: Run, ticket: Ticket) -> None:
+def test_who_expects_nothing_may_say_so(run: Page, ticket: Ticket) -> None:
     run("await tickets.view(it)", ticket.pk)
     fire(ticket, "touch", actor=SYSTEM)
     assert run("return (await tickets.fire(it, 'touch', {}, {expectVersion: null})).version", ticket.pk) == 3
@@ -126,7 +124,7 @@ def test_who_expects_nothing_may_say_so(run: Run, ticket: Ticket) -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 
-def test_each_no_has_its_type(run: Run, ticket: Ticket) -> None:
+def test_each_no_has_its_type(run: Page, ticket: Ticket) -> None:
     code = (
         CAUGHT
         + """
@@ -150,21 +148,21 @@ def test_each_no_has_its_type(run: Run, ticket: Ticket) -> None:
     ]
     assert all(one["isOurs"] and one["name"] == one["kind"] and one["message"] for one in found)
     assert {problem["field"] for problem in found[0]["problems"]} == {"answer", "priority"}
-    assert found[3]["refusals"][0]["params"] == {"state": "open", "sources": ["solved"]}
+    assert found[3]["refusals"][0]["params"] == {"transition": "reopen", "state": "open", "sources": ["solved"]}
 
 
-def test_a_form_asks_an_error_for_one_fields_messages(run: Run, ticket: Ticket) -> None:
+def test_a_form_asks_an_error_for_one_fields_messages(run: Page, ticket: Ticket) -> None:
     code = "try { await tickets.fire(it, 'solve') } catch (error) { return [error.of('answer'), error.of('priority')] }"
     assert run(code, ticket.pk) == [["This field is required."], []]
 
 
-def test_a_missing_csrf_cookie_is_a_denial(run: Run, page: Any, ticket: Ticket) -> None:
+def test_a_missing_csrf_cookie_is_a_denial(run: Page, page: Any, ticket: Ticket) -> None:
     page.context.clear_cookies(name="csrftoken")
     assert run(CAUGHT + "return (await caught(() => tickets.fire(it, 'ask'))).kind", ticket.pk) == "Denied"
     assert "x-csrftoken" not in posts(page)[0].headers
 
 
-def test_too_many_requests_say_when_to_come_back(run: Run, page: Any, ticket: Ticket) -> None:
+def test_too_many_requests_say_when_to_come_back(run: Page, page: Any, ticket: Ticket) -> None:
     page.route(
         "**/fire/", lambda route: route.fulfill(status=429, headers={"Retry-After": "7"}, json={"code": "throttled"})
     )
@@ -173,7 +171,7 @@ def test_too_many_requests_say_when_to_come_back(run: Run, page: Any, ticket: Ti
 
 
 @pytest.mark.parametrize("answer", ["none", "gateway"])
-def test_a_lost_answer_leaves_the_key_to_send_again_with(run: Run, page: Any, ticket: Ticket, answer: str) -> None:
+def test_a_lost_answer_leaves_the_key_to_send_again_with(run: Page, page: Any, ticket: Ticket, answer: str) -> None:
     """The fire was done; only its answer was lost."""
 
     def lose(route: Any) -> None:
@@ -193,18 +191,18 @@ def test_a_lost_answer_leaves_the_key_to_send_again_with(run: Run, page: Any, ti
     assert TransitionLog.objects.filter(transition="ask").count() == 1
 
 
-def test_an_answer_that_does_not_come_is_given_up(run: Run, page: Any, ticket: Ticket) -> None:
+def test_an_answer_that_does_not_come_is_given_up(run: Page, page: Any, ticket: Ticket) -> None:
     page.route("**/lifecycle/", lambda route: None)
     code = CAUGHT + "return (await caught(() => L.lifecycle('/api/tickets/', {timeout: 100}).view(it))).kind"
     assert run(code, ticket.pk) == "Unreachable"
 
 
-def test_an_answer_that_is_no_json_is_an_error(run: Run, page: Any, ticket: Ticket) -> None:
+def test_an_answer_that_is_no_json_is_an_error(run: Page, page: Any, ticket: Ticket) -> None:
     page.route("**/lifecycle/", lambda route: route.fulfill(status=200, body="<h1>Log in</h1>"))
     assert run(CAUGHT + "return (await caught(() => tickets.view(it))).code", ticket.pk) == "not_json"
 
 
-def test_the_token_is_shown_to_no_other_site(run: Run, page: Any) -> None:
+def test_the_token_is_shown_to_no_other_site(run: Page, page: Any) -> None:
     asked: list[Any] = []
 
     def answer(route: Any) -> None:
@@ -231,7 +229,7 @@ def test_the_token_is_shown_to_no_other_site(run: Run, page: Any) -> None:
 # Busy --------------------------------------------------------------------------------------------
 
 
-def test_it_is_busy_while_a_operator_action_is_on_its_way(run: Run, ticket: Ticket) -> None:
+def test_it_is_busy_while_a_operator_action_is_on_its_way(run: Page, ticket: Ticket) -> None:
     code = """
         const told = [];
         tickets.addEventListener("busy", () => told.push(tickets.busy));
@@ -258,7 +256,7 @@ def seen(page: Any, versions: list[int]) -> None:
     page.wait_for_function("versions => JSON.stringify(window.seen) === JSON.stringify(versions)", arg=versions)
 
 
-def test_a_watch_tells_what_changes_and_only_that(run: Run, page: Any, ticket: Ticket) -> None:
+def test_a_watch_tells_what_changes_and_only_that(run: Page, page: Any, ticket: Ticket) -> None:
     with page.expect_response(lambda response: response.status == 304):
         run(WATCH, {"id": ticket.pk})
     assert page.evaluate("seen") == [1]
@@ -271,7 +269,7 @@ def test_a_watch_tells_what_changes_and_only_that(run: Run, page: Any, ticket: T
     run("stop()")
 
 
-def test_a_watch_is_told_at_once_what_the_same_client_does(run: Run, page: Any, ticket: Ticket) -> None:
+def test_a_watch_is_told_at_once_what_the_same_client_does(run: Page, page: Any, ticket: Ticket) -> None:
     run(WATCH, {"id": ticket.pk, "every": 60_000})
     seen(page, [1])
     run("await tickets.fire(it, 'touch')", ticket.pk)
@@ -280,7 +278,7 @@ def test_a_watch_is_told_at_once_what_the_same_client_does(run: Run, page: Any, 
     run("stop()")
 
 
-def test_an_answer_that_was_overtaken_is_not_told(run: Run, page: Any, ticket: Ticket) -> None:
+def test_an_answer_that_was_overtaken_is_not_told(run: Page, page: Any, ticket: Ticket) -> None:
     """A poll that saw the record before the fire arrives after the fire's answer."""
     old = run("return await tickets.view(it)", ticket.pk)
     held: list[Any] = []
@@ -294,7 +292,7 @@ def test_an_answer_that_was_overtaken_is_not_told(run: Run, page: Any, ticket: T
     assert page.evaluate("seen") == [2]
 
 
-def test_the_same_view_again_is_no_change(run: Run, page: Any, ticket: Ticket) -> None:
+def test_the_same_view_again_is_no_change(run: Page, page: Any, ticket: Ticket) -> None:
     """The server trusts no tag for long, and answers in full what the page has already."""
     view = run("return await tickets.view(it)", ticket.pk)
     stop_the_clock(page)
@@ -307,7 +305,7 @@ def test_the_same_view_again_is_no_change(run: Run, page: Any, ticket: Ticket) -
     assert page.evaluate("seen") == [1]
 
 
-def test_a_stopped_watch_asks_nothing_more(run: Run, page: Any, ticket: Ticket) -> None:
+def test_a_stopped_watch_asks_nothing_more(run: Page, page: Any, ticket: Ticket) -> None:
     stop_the_clock(page)
     run(WATCH, {"id": ticket.pk, "every": 1000})
     page.clock.run_for(1)
@@ -318,7 +316,7 @@ def test_a_stopped_watch_asks_nothing_more(run: Run, page: Any, ticket: Ticket) 
     assert (page.evaluate("seen"), len(gets(page))) == ([1], 1)
 
 
-def test_two_watches_of_one_record_stop_by_themselves(run: Run, page: Any, ticket: Ticket) -> None:
+def test_two_watches_of_one_record_stop_by_themselves(run: Page, page: Any, ticket: Ticket) -> None:
     code = """
         window.one = []; window.two = [];
         const stop = tickets.watch(it, (view) => one.push(view.version), {every: 60000});
@@ -350,7 +348,7 @@ def set_hidden(page: Any, hidden: bool) -> None:
 
 
 def test_a_hidden_page_asks_nothing_and_a_page_that_comes_back_asks_at_once(
-    run: Run, page: Any, ticket: Ticket
+    run: Page, page: Any, ticket: Ticket
 ) -> None:
     stop_the_clock(page)
     run(WATCH, {"id": ticket.pk, "every": 1000})
@@ -365,7 +363,7 @@ def test_a_hidden_page_asks_nothing_and_a_page_that_comes_back_asks_at_once(
     run("stop()")
 
 
-def test_a_page_that_opens_hidden_waits_until_it_is_seen(run: Run, page: Any, ticket: Ticket) -> None:
+def test_a_page_that_opens_hidden_waits_until_it_is_seen(run: Page, page: Any, ticket: Ticket) -> None:
     stop_the_clock(page)
     set_hidden(page, True)
     run(WATCH, {"id": ticket.pk, "every": 1000})
@@ -376,7 +374,7 @@ def test_a_page_that_opens_hidden_waits_until_it_is_seen(run: Run, page: Any, ti
     run("stop()")
 
 
-def test_it_asks_ever_more_slowly_while_the_server_errs(run: Run, page: Any, ticket: Ticket) -> None:
+def test_it_asks_ever_more_slowly_while_the_server_errs(run: Page, page: Any, ticket: Ticket) -> None:
     stop_the_clock(page)
     page.route("**/lifecycle/", lambda route: route.fulfill(status=503, body="down"))
     page.evaluate("Math.random = () => 0.5")  # the middle of the jitter
@@ -398,7 +396,7 @@ def test_it_asks_ever_more_slowly_while_the_server_errs(run: Run, page: Any, tic
     run("stop()")
 
 
-def test_a_watch_waits_as_long_as_the_server_asks(run: Run, page: Any, ticket: Ticket) -> None:
+def test_a_watch_waits_as_long_as_the_server_asks(run: Page, page: Any, ticket: Ticket) -> None:
     stop_the_clock(page)
     page.route("**/lifecycle/", lambda route: route.fulfill(status=429, headers={"Retry-After": "300"}, json={}))
     run(WATCH, {"id": ticket.pk, "every": 1000})
@@ -411,7 +409,7 @@ def test_a_watch_waits_as_long_as_the_server_asks(run: Run, page: Any, ticket: T
     run("stop()")
 
 
-def test_a_watch_that_is_asked_to_wait_for_months_does_not_ask_at_once(run: Run, page: Any, ticket: Ticket) -> None:
+def test_a_watch_that_is_asked_to_wait_for_months_does_not_ask_at_once(run: Page, page: Any, ticket: Ticket) -> None:
     page.route("**/lifecycle/", lambda route: route.fulfill(status=429, headers={"Retry-After": "3000000"}, json={}))
     run(WATCH, {"id": ticket.pk})
     page.wait_for_function("() => window.errors.length === 1")
@@ -420,7 +418,7 @@ def test_a_watch_that_is_asked_to_wait_for_months_does_not_ask_at_once(run: Run,
     assert page.evaluate("errors.length") == 1
 
 
-def test_a_record_that_is_gone_ends_its_watch(run: Run, page: Any, ticket: Ticket) -> None:
+def test_a_record_that_is_gone_ends_its_watch(run: Page, page: Any, ticket: Ticket) -> None:
     stop_the_clock(page)
     run(WATCH, {"id": ticket.pk, "every": 1000})
     page.clock.run_for(1)
@@ -433,7 +431,7 @@ def test_a_record_that_is_gone_ends_its_watch(run: Run, page: Any, ticket: Ticke
     assert len(gets(page)) == 2
 
 
-def test_a_page_that_cannot_draw_one_view_is_told_the_next(page: Any, run: Run, ticket: Ticket) -> None:
+def test_a_page_that_cannot_draw_one_view_is_told_the_next(page: Any, run: Page, ticket: Ticket) -> None:
     code = """
         window.seen = []; window.reported = [];
         window.reportError = (error) => reported.push(error.message);
@@ -450,7 +448,7 @@ def test_a_page_that_cannot_draw_one_view_is_told_the_next(page: Any, run: Run, 
     run("stop()")
 
 
-def test_refusals_come_to_the_page_as_the_guards_gave_them(run: Run, ticket: Ticket, user: User) -> None:
+def test_refusals_come_to_the_page_as_the_guards_gave_them(run: Page, ticket: Ticket, user: User) -> None:
     undo = register_guard("tickets", "touch", lambda ctx: "Not on a Sunday.")
     try:
         view = run("return await tickets.view(it)", ticket.pk)

@@ -16,7 +16,7 @@ from django.core.management.base import OutputWrapper
 
 from lifecycle import clock
 from lifecycle.management.progress import Progress
-from lifecycle.models import EffectRun, RunStatus, Tick
+from lifecycle.models import Run, RunStatus, Tick
 from lifecycle.store import pruning
 from lifecycle.sweeps.tick import PARTS, Pass
 from tests.execution.rows import queue_runs
@@ -100,14 +100,14 @@ class TestPrune:
     def old(self, number: int) -> None:
         long_ago = clock.now() - dt.timedelta(days=30)
         queue_runs(number)
-        EffectRun.objects.update(status=RunStatus.SUCCEEDED, created_at=long_ago, finished_at=long_ago)
+        Run.objects.update(status=RunStatus.SUCCEEDED, created_at=long_ago, finished_at=long_ago)
 
     def test_what_would_be_deleted_and_what_was_are_counted_by_database(self) -> None:
         self.old(3)
         assert outcome("lifecycle_prune", dry_run=True) == {"dry_run": True, "deleted": {"default": 3}}
-        assert EffectRun.objects.count() == 3
+        assert Run.objects.count() == 3
         assert outcome("lifecycle_prune") == {"dry_run": False, "deleted": {"default": 3}}
-        assert EffectRun.objects.count() == 0
+        assert Run.objects.count() == 0
 
     def test_long_work_says_how_far_it_is_and_not_on_stdout(self) -> None:
         self.old(2)

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from lifecycle import clock
-from lifecycle.models import EffectRun, FollowUp, OperatorAction, RunStatus
+from lifecycle.models import FollowUp, OperatorAction, Run, RunStatus
 from tests.execution.rows import facts, queue_runs
 
 pytestmark = pytest.mark.django_db
@@ -29,15 +29,15 @@ def retry(*arguments: str, code: int = 0) -> dict[str, Any]:
     return report
 
 
-def ended(number: int, status: RunStatus = RunStatus.FAILED, **values: Any) -> list[EffectRun]:
+def ended(number: int, status: RunStatus = RunStatus.FAILED, **values: Any) -> list[Run]:
     runs = queue_runs(number)
     given = {"outcome": "failed", "attempts": 1, "finished_at": clock.now(), **values}
-    EffectRun.objects.filter(pk__in=[run.pk for run in runs]).update(status=status, **given)
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(status=status, **given)
     return runs
 
 
 def statuses() -> list[str]:
-    return list(EffectRun.objects.order_by("pk").values_list("status", flat=True))
+    return list(Run.objects.order_by("pk").values_list("status", flat=True))
 
 
 def test_failed_and_dead_runs_run_again_with_an_audit_row_each() -> None:

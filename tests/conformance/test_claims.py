@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from lifecycle import clock
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.store import claims
 from lifecycle.store.claims import ClaimedRun, Wanted
 from lifecycle.testing import race
@@ -47,7 +47,7 @@ def test_a_claim_holds_the_row_under_a_lease_of_the_rows_own_length(store: claim
     held = store.claim(WANTED)
 
     assert held is not None
-    row = EffectRun.objects.get(pk=run.pk)
+    row = Run.objects.get(pk=run.pk)
     assert (row.status, row.fence, row.leased_by) == ("running", 1, "w1")
     assert row.lease_until is not None
     assert row.started_at is not None
@@ -123,7 +123,7 @@ def test_a_finish_records_success_and_takes_the_next(store: claims.Claims) -> No
     assert finished is True
     assert following is not None
     assert following.id == second.pk
-    row = EffectRun.objects.get(pk=first.pk)
+    row = Run.objects.get(pk=first.pk)
     assert (row.status, row.outcome, row.attempts, row.result) == ("succeeded", "succeeded", 1, {"id": "r-1"})
     assert (row.lease_until, row.leased_by, row.follow_up) == (None, "", "none")
     assert row.finished_at is not None
@@ -135,7 +135,7 @@ def test_a_finish_without_a_next_claims_nothing(store: claims.Claims) -> None:
 
     assert store.finish_and_claim(held, None, None) == (True, None)
     assert facts(held)["result"] is None
-    assert EffectRun.objects.filter(status="queued").count() == 1
+    assert Run.objects.filter(status="queued").count() == 1
 
 
 def test_a_finish_of_the_last_run_answers_that_there_is_no_next(store: claims.Claims) -> None:
@@ -149,7 +149,7 @@ def test_a_lost_finish_changes_nothing_and_its_next_claim_is_valid(store: claims
     """hatchet #2432, solid_queue #589: a late finisher is refused, the outcome is final once."""
     _, second = queue_runs(2)
     held = claim()
-    EffectRun.objects.filter(pk=held.id).update(fence=9)
+    Run.objects.filter(pk=held.id).update(fence=9)
     before = facts(held)
 
     finished, following = store.finish_and_claim(held, {"late": True}, WANTED)
@@ -166,7 +166,7 @@ def test_a_released_run_is_as_due_as_before_and_no_attempt_is_charged(store: cla
 
     assert store.release(held) is True
 
-    row = EffectRun.objects.get(pk=run.pk)
+    row = Run.objects.get(pk=run.pk)
     assert (row.status, row.attempts, row.crashes, row.lease_until) == ("queued", 0, 0, None)
     assert row.available_at == run.available_at
     assert claim().fence == 2
@@ -187,8 +187,8 @@ def test_renewing_extends_every_held_lease_and_names_the_lost_ones(store: claims
     """lion-reader PR #917: a heartbeat must not extend another's lease."""
     queue_runs(3)
     kept, taken, finished = claim(), claim(), claim()
-    EffectRun.objects.filter(pk=taken.id).update(fence=taken.fence + 1)
-    EffectRun.objects.filter(pk=finished.id).update(status="succeeded", lease_until=None)
+    Run.objects.filter(pk=taken.id).update(fence=taken.fence + 1)
+    Run.objects.filter(pk=finished.id).update(status="succeeded", lease_until=None)
     before = [facts(taken), facts(finished)]
     expire(kept)
 
@@ -242,7 +242,7 @@ def test_many_drains_at_once_claim_every_run_exactly_once() -> None:
 
     taken = sorted(number for finish in finishes for number in finish.get())
     assert taken == [run.pk for run in runs]
-    assert set(EffectRun.objects.values_list("status", "attempts", "fence")) == {("succeeded", 1, 1)}
+    assert set(Run.objects.values_list("status", "attempts", "fence")) == {("succeeded", 1, 1)}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -258,7 +258,7 @@ def test_a_run_in_an_open_transaction_is_passed_over_and_its_heartbeat_waits_for
 
     def hold_lock() -> None:
         with transaction.atomic():
-            EffectRun.objects.select_for_update().get(pk=first.pk)
+            Run.objects.select_for_update().get(pk=first.pk)
             locked.set()
             assert done.wait(20)
         connections.close_all()

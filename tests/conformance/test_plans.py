@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from lifecycle import clock
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.store import claims, lost_leases, outcomes
 from lifecycle.store.claims import Wanted
 from lifecycle.store.outcomes import Failure
@@ -20,7 +20,7 @@ from tests.execution.rows import USING, an_entry, claim, queue_runs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
-TABLE = EffectRun._meta.db_table
+TABLE = Run._meta.db_table
 FILL = f"""
 INSERT INTO {TABLE} (entry_id, lifecycle, record_id, effect, queue, status, available_at, attempts, max_attempts,
     retry_base, crashes, max_crashes, fence, lease_seconds, leased_by, idempotency_key, error_kind, error_code, error,

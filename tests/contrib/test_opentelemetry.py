@@ -10,7 +10,7 @@ import pytest
 from lifecycle import SYSTEM, tracing
 from lifecycle.exceptions import WrongState
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire, fire_many, register_guard
 from lifecycle.sweeps.tick import tick
 from tests.support.models import Parcel
@@ -64,7 +64,7 @@ def test_the_trace_goes_on_from_the_request_to_the_effect_and_what_follows_from_
     assert ran.parent.span_id == sent.context.span_id
     assert ran.context.trace_id == request.context.trace_id
     assert ran.kind == SpanKind.CONSUMER
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert dict(ran.attributes) == {
         "lifecycle.name": "parcels",
         "lifecycle.effect": "print_label",
@@ -90,7 +90,7 @@ def test_a_follow_up_that_the_tick_fires_later_belongs_to_the_trace_too(traced: 
             fire(create(Parcel(), actor=SYSTEM), "send", actor=SYSTEM)
         drain()
         answers[0] = True
-        EffectRun.objects.update(follow_up_due_at=EffectRun.objects.get().created_at)
+        Run.objects.update(follow_up_due_at=Run.objects.get().created_at)
         tick(force=True)
     finally:
         unregister()
@@ -129,11 +129,11 @@ def test_a_refusal_is_no_error(traced: Traced) -> None:
 def test_a_batch_is_one_span(traced: Traced) -> None:
     fire_many([create(Parcel(), actor=SYSTEM) for _ in range(3)], "send", actor=SYSTEM)
     assert traced.names() == ["fire parcels.send"]
-    assert EffectRun.objects.filter(trace_context__isnull=False).count() == 3
+    assert Run.objects.filter(trace_context__isnull=False).count() == 3
 
 
 def test_nothing_is_carried_and_no_statement_is_added_unless_asked_for(django_assert_num_queries: Any) -> None:
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
     assert tracing.tracer is None
-    assert EffectRun.objects.get().trace_context is None
+    assert Run.objects.get().trace_context is None

@@ -16,7 +16,7 @@ from django.test import RequestFactory
 
 from lifecycle import clock
 from lifecycle.contrib.health import health
-from lifecycle.models import EffectRun, FollowUp, RunStatus, Tick
+from lifecycle.models import FollowUp, Run, RunStatus, Tick
 from lifecycle.sweeps.tick import SLOW, tick
 from tests.execution.rows import queue_run, queue_runs
 
@@ -105,7 +105,7 @@ class TestPrometheus:
         queue_run(status=RunStatus.SUCCEEDED, follow_up=FollowUp.ABANDONED)
         tick(force=True)
         Tick.objects.filter(name="main").update(last_finished_at=ago(seconds=12))
-        EffectRun.objects.filter(status=RunStatus.RUNNING).update(lease_until=ago(seconds=1))
+        Run.objects.filter(status=RunStatus.RUNNING).update(lease_until=ago(seconds=1))
 
         seen = scrape()
 

@@ -16,7 +16,7 @@ from django.db import connection
 from lifecycle import SYSTEM
 from lifecycle.execution import crashes, interference, points
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
+from lifecycle.models import Run, RunAttempt, TransitionLog
 from lifecycle.runtime import create, fire
 from lifecycle.testing import travel
 from tests.support.models import Parcel
@@ -76,7 +76,7 @@ def test_whatever_a_worker_was_doing_when_it_ended_every_run_is_done_once(
 ) -> None:
     """celery/celery #3541, #1628, OpenFn #4708: recovery needs nothing but the rows, least of all the message."""
     parcels = {kind: enqueue(kind) for kind in KINDS}
-    before = set(EffectRun.objects.filter(status="succeeded").values_list("pk", flat=True))
+    before = set(Run.objects.filter(status="succeeded").values_list("pk", flat=True))
     log = tmp_path / "starts"
 
     assert crash_at(point, 1, log) == 77
@@ -87,11 +87,11 @@ def test_whatever_a_worker_was_doing_when_it_ended_every_run_is_done_once(
     recover()
 
     # Nothing is left undone, nothing runs.
-    runs = list(EffectRun.objects.all())
+    runs = list(Run.objects.all())
     assert {run.status for run in runs} == {"succeeded"}, [(run.pk, run.status, run.error) for run in runs]
     # An outcome was recorded once: one attempt each, the other starts were crashes.
     assert {run.attempts for run in runs} == {1}
-    assert EffectAttempt.objects.count() == sum(run.crashes for run in runs)
+    assert RunAttempt.objects.count() == sum(run.crashes for run in runs)
     # No effect was started more often than the rows say.
     started = Counter(int(line.split()[0]) for line in log.read_text().splitlines())
     for run in runs:

@@ -22,7 +22,7 @@ from lifecycle import SYSTEM, clock, registry
 from lifecycle.database_guard import installation
 from lifecycle.doctor import ERROR, FAULTS, WARNING, Finding, Limits, examine, known_faults
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, FollowUp, RunStatus, Tick
+from lifecycle.models import FollowUp, Run, RunStatus, Tick
 from lifecycle.models.writes import bypass, creation_in_any_state
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.store import timing
@@ -134,8 +134,8 @@ class TestWork:
     def test_leases_of_lost_workers_that_nobody_takes_back_are_found(self) -> None:
         """geolens #624: a row in "doing" for three weeks."""
         fresh, lost = queue_runs(2)
-        EffectRun.objects.filter(pk=fresh.pk).update(status=RunStatus.RUNNING, lease_until=clock.now())
-        EffectRun.objects.filter(pk=lost.pk).update(status=RunStatus.RUNNING, lease_until=a_while_ago(weeks=3))
+        Run.objects.filter(pk=fresh.pk).update(status=RunStatus.RUNNING, lease_until=clock.now())
+        Run.objects.filter(pk=lost.pk).update(status=RunStatus.RUNNING, lease_until=a_while_ago(weeks=3))
 
         finding = the_finding()
 
@@ -145,10 +145,8 @@ class TestWork:
     def test_a_dead_run_that_led_nowhere_is_found_and_one_the_process_answered_is_not(self) -> None:
         """rails/solid_queue #159, #194: what was given up must be seen."""
         stuck, answered = queue_runs(2)
-        EffectRun.objects.filter(pk=stuck.pk).update(status=RunStatus.DEAD, outcome="dead")
-        EffectRun.objects.filter(pk=answered.pk).update(
-            status=RunStatus.DEAD, outcome="dead", follow_up=FollowUp.APPLIED
-        )
+        Run.objects.filter(pk=stuck.pk).update(status=RunStatus.DEAD, outcome="dead")
+        Run.objects.filter(pk=answered.pk).update(status=RunStatus.DEAD, outcome="dead", follow_up=FollowUp.APPLIED)
 
         finding = the_finding()
 
@@ -175,7 +173,7 @@ class TestWork:
             blocked = the_finding()
         finally:
             unregister()
-        EffectRun.objects.filter(follow_up=FollowUp.PENDING).update(follow_up=FollowUp.ABANDONED)
+        Run.objects.filter(follow_up=FollowUp.PENDING).update(follow_up=FollowUp.ABANDONED)
         abandoned = the_finding()
 
         assert (blocked.id, blocked.severity, blocked.count) == ("blocked_follow_ups", WARNING, 1)
@@ -214,7 +212,7 @@ class TestDatabase:
         finding = the_finding()
 
         assert (finding.id, finding.severity) == ("missing_indexes", ERROR)
-        assert finding.examples == ("lifecycle_effectrun.lifecycle_run_due",)
+        assert finding.examples == ("lifecycle_run.lifecycle_run_due",)
 
     def test_timeouts_without_an_index_on_state_and_time_are_a_warning(self) -> None:
         with connection.cursor() as cursor:

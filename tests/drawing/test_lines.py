@@ -44,7 +44,7 @@ def turns_under_labels(picture: Layout) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("definition", "count", "most_corners", "least_straight"), RUNS, ids=[definition.name for definition, *_ in RUNS]
 )
-def test_lines_turn_seldom_and_many_are_straight(
+def test_lines_bend_seldom_and_many_are_straight(
     definition: Definition, count: int, most_corners: int, least_straight: int
 ) -> None:
     text = svg(definition)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from lifecycle import clock
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.store import claims
 from lifecycle.store.claims import ClaimedRun, Wanted
 
@@ -30,7 +30,7 @@ def an_entry(record_id: str = "none", **given: Any) -> TransitionLog:
     return TransitionLog.objects.create(**{**values, **given})
 
 
-def queue_runs(number: int, entry: TransitionLog | None = None, **given: Any) -> list[EffectRun]:
+def queue_runs(number: int, entry: TransitionLog | None = None, **given: Any) -> list[Run]:
     """So many queued runs, due one after the other, all in the past."""
     entry = entry or an_entry()
     now = clock.now()
@@ -43,13 +43,13 @@ def queue_runs(number: int, entry: TransitionLog | None = None, **given: Any) ->
         "created_at": now,
         "updated_at": now,
     }
-    return EffectRun.objects.bulk_create(
-        EffectRun(**{**values, "available_at": now - dt.timedelta(seconds=number - index), **given})
+    return Run.objects.bulk_create(
+        Run(**{**values, "available_at": now - dt.timedelta(seconds=number - index), **given})
         for index in range(number)
     )
 
 
-def queue_run(entry: TransitionLog | None = None, **given: Any) -> EffectRun:
+def queue_run(entry: TransitionLog | None = None, **given: Any) -> Run:
     """One queued run, due."""
     return queue_runs(1, entry, **given)[0]
 
@@ -61,15 +61,15 @@ def claim(worker: str = "tester", queue: str = "default") -> ClaimedRun:
     return held
 
 
-def facts(run: EffectRun | ClaimedRun) -> dict[str, Any]:
+def facts(run: Run | ClaimedRun) -> dict[str, Any]:
     """Every column of the run's row, to see that nothing changed."""
-    found: dict[str, Any] = EffectRun.objects.filter(pk=run.id).values().get()
+    found: dict[str, Any] = Run.objects.filter(pk=run.id).values().get()
     return found
 
 
-def expire(run: EffectRun | ClaimedRun) -> None:
+def expire(run: Run | ClaimedRun) -> None:
     """Puts the end of a run's lease into the past."""
-    EffectRun.objects.filter(pk=run.id).update(lease_until=clock.now() - dt.timedelta(seconds=1))
+    Run.objects.filter(pk=run.id).update(lease_until=clock.now() - dt.timedelta(seconds=1))
 
 
 def stopped(moment: dt.datetime) -> AbstractContextManager[None]:

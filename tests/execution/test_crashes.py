@@ -11,7 +11,7 @@ from django.db import connections, transaction
 from lifecycle import SYSTEM, clock, signals
 from lifecycle.execution import crashes, follow_ups
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectAttempt, EffectRun
+from lifecycle.models import Run, RunAttempt
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims, lost_leases, outcomes
 from lifecycle.store.lost_leases import Crash
@@ -33,11 +33,11 @@ def test_a_run_whose_lease_is_over_starts_again_after_a_pause() -> None:
         taken = crashes.take_back(USING)
 
     assert (taken.queued, taken.dead, taken.more) == (1, 0, False)
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.crashes, run.attempts, run.fence) == ("queued", 1, 0, held.fence + 1)
     assert (run.lease_until, run.leased_by) == (None, "")
     assert run.available_at == now + dt.timedelta(seconds=5)
-    attempt = EffectAttempt.objects.get()
+    attempt = RunAttempt.objects.get()
     assert (attempt.ending, attempt.number, attempt.worker) == ("crashed", 1, "lost-worker")
 
 
@@ -45,7 +45,7 @@ def test_a_live_lease_is_left_alone_however_long_the_run_lasts() -> None:
     """oban #1141, hexpm PR #1825, river PR #1288, django-background-tasks #128, xagent #1565: age is not death."""
     queue_run()
     held = claim()
-    EffectRun.objects.update(started_at=clock.now() - dt.timedelta(days=1))
+    Run.objects.update(started_at=clock.now() - dt.timedelta(days=1))
     before = facts(held)
 
     assert crashes.take_back(USING).queued == 0
@@ -63,7 +63,7 @@ def test_pauses_after_crashes_double() -> None:
         now = clock.now()
         with stopped(now):
             crashes.take_back(USING)
-        pauses.append((EffectRun.objects.get().available_at - now).total_seconds())
+        pauses.append((Run.objects.get().available_at - now).total_seconds())
 
     assert pauses == [5, 10, 20]
 
@@ -72,13 +72,13 @@ def test_the_third_crash_is_death_and_the_record_is_not_stranded() -> None:
     """OasisPlatform PR #975, sidekiq #4633, #3400: poison is contained, `on_dead` follows."""
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
-    EffectRun.objects.update(crashes=2)
+    Run.objects.update(crashes=2)
     expire(claim())
 
     taken = crashes.take_back(USING)
 
     assert (taken.queued, taken.dead) == (0, 1)
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.outcome, run.error_kind, run.crashes) == ("dead", "dead", "worker_lost", 3)
     assert run.follow_up == "pending"
     assert run.follow_up_due_at is not None
@@ -93,7 +93,7 @@ def test_the_death_of_an_effect_without_follow_ups_enqueues_nothing() -> None:
 
     crashes.take_back(USING)
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.follow_up, run.follow_up_due_at) == ("dead", "none", None)
 
 
@@ -103,7 +103,7 @@ def test_a_dead_run_of_an_unknown_effect_leaves_its_follow_up_to_a_process_that_
 
     crashes.take_back(USING)
 
-    assert (EffectRun.objects.get().status, EffectRun.objects.get().follow_up) == ("dead", "pending")
+    assert (Run.objects.get().status, Run.objects.get().follow_up) == ("dead", "pending")
 
 
 def test_a_pass_is_bounded_and_says_that_more_is_there() -> None:
@@ -113,7 +113,7 @@ def test_a_pass_is_bounded_and_says_that_more_is_there() -> None:
         expire(claim())
 
     assert [crashes.take_back(USING, limit=2).more, crashes.take_back(USING, limit=2).more] == [True, False]
-    assert EffectRun.objects.filter(status="queued", crashes=1).count() == 3
+    assert Run.objects.filter(status="queued", crashes=1).count() == 3
 
 
 def test_attempts_and_crashes_number_the_starts_without_gaps(behave: dict[str, Any]) -> None:
@@ -137,7 +137,7 @@ def test_attempts_and_crashes_number_the_starts_without_gaps(behave: dict[str, A
         drain()
 
     assert numbers == [2, 4]
-    assert list(EffectAttempt.objects.values_list("number", "ending")) == [
+    assert list(RunAttempt.objects.values_list("number", "ending")) == [
         (1, "crashed"),
         (2, "failed"),
         (3, "crashed"),
@@ -156,10 +156,10 @@ def test_an_effect_that_ends_the_process_is_a_crash_known_at_once(behave: dict[s
     with pytest.raises(KeyboardInterrupt):
         drain()
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.attempts, run.crashes, run.lease_until) == ("queued", 0, 1, None)
     assert run.available_at > clock.now()
-    assert EffectAttempt.objects.get().ending == "crashed"
+    assert RunAttempt.objects.get().ending == "crashed"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -171,7 +171,7 @@ def test_run_dead_is_announced_after_the_commit() -> None:
 
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
-    EffectRun.objects.update(crashes=2)
+    Run.objects.update(crashes=2)
     expire(claim())
     signals.run_dead.connect(listen)
     try:
@@ -190,7 +190,7 @@ def test_a_sweep_that_looked_too_early_takes_nothing(meanwhile: str) -> None:
     queue_run()
     held = claim()
     expire(held)
-    seen = EffectRun.objects.get()
+    seen = Run.objects.get()
     if meanwhile == "renewed":
         claims.for_alias(USING).renew([held.proof])
     elif meanwhile == "finished":
@@ -200,12 +200,12 @@ def test_a_sweep_that_looked_too_early_takes_nothing(meanwhile: str) -> None:
     if meanwhile == "claimed by another":
         with travel(minutes=1):
             expire(claim())
-    before = facts(seen), EffectAttempt.objects.count()
+    before = facts(seen), RunAttempt.objects.count()
 
     taken = lost_leases.crash(seen, Crash(available_at=None, error="lost"), clock.now(), USING)
 
     assert taken is False
-    assert (facts(seen), EffectAttempt.objects.count()) == before
+    assert (facts(seen), RunAttempt.objects.count()) == before
 
 
 # Races ------------------------------------------------------------------------------------------
@@ -221,15 +221,15 @@ def test_of_two_sweeps_at_once_each_lost_run_is_taken_by_one() -> None:
     finishes = race(*[lambda: crashes.take_back(USING).queued] * 3)
 
     assert sum(finish.get() for finish in finishes) == 20
-    assert set(EffectRun.objects.values_list("crashes", "fence")) == {(1, 2)}
-    assert EffectAttempt.objects.count() == 20
+    assert set(Run.objects.values_list("crashes", "fence")) == {(1, 2)}
+    assert RunAttempt.objects.count() == 20
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_finish_and_a_sweep_at_once_leave_one_outcome() -> None:
     """river #1302, PR #1373: a run that finished after the sweep looked is not taken back."""
     for _ in range(5):
-        EffectRun.objects.all().delete()
+        Run.objects.all().delete()
         queue_run()
         held = claim()
         expire(held)
@@ -239,7 +239,7 @@ def test_a_finish_and_a_sweep_at_once_leave_one_outcome() -> None:
             lambda: crashes.take_back(USING).queued,
         )
 
-        run = EffectRun.objects.get()
+        run = Run.objects.get()
         won = (bool(finish.get()), sweep.get())
         assert won in [(True, 0), (False, 1)]
         assert (run.status, run.crashes, run.attempts) == (("succeeded", 0, 1) if won[0] else ("queued", 1, 0))
@@ -269,7 +269,7 @@ def test_a_sweep_passes_over_a_run_whose_finish_is_not_committed_yet() -> None:
     finishes = race(finish, sweep)
 
     assert [finish.get() for finish in finishes] == [None, 0]
-    assert EffectRun.objects.get().status == "succeeded"
+    assert Run.objects.get().status == "succeeded"
 
 
 @pytest.mark.postgres
@@ -279,10 +279,10 @@ def test_a_run_that_cannot_be_written_keeps_no_other_with_its_lost_worker() -> N
     for one in held:
         expire(one)
     poison = held[1].id
-    EffectRun.objects.filter(pk=poison).update(crashes=2**31 - 1)  # one more does not fit into the column
+    Run.objects.filter(pk=poison).update(crashes=2**31 - 1)  # one more does not fit into the column
 
     taken = crashes.take_back(USING)
 
     assert taken.queued == 2
-    assert set(EffectRun.objects.filter(status="queued").values_list("pk", flat=True)) == {held[0].id, held[2].id}
-    assert EffectRun.objects.get(pk=poison).status == "running"
+    assert set(Run.objects.filter(status="queued").values_list("pk", flat=True)) == {held[0].id, held[2].id}
+    assert Run.objects.get(pk=poison).status == "running"

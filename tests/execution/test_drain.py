@@ -15,9 +15,10 @@ from lifecycle import SYSTEM, clock, signals
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution import attempts, connecting, watermark
 from lifecycle.execution.drain import drain
+from lifecycle.execution.effects import EffectWork
 from lifecycle.execution.watermark import Watermark
 from lifecycle.execution.worker_ids import worker_id
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims
 from lifecycle.testing import race
@@ -65,7 +66,7 @@ def test_a_drain_told_to_stop_ends_after_the_current_run_and_says_that_more_is_d
     report = drain(stop=lambda: bool(stopping))
 
     assert (report.done, report.more) == (1, True)
-    assert sorted(EffectRun.objects.values_list("status", flat=True)) == ["queued", "queued", "succeeded"]
+    assert sorted(Run.objects.values_list("status", flat=True)) == ["queued", "queued", "succeeded"]
 
 
 def test_a_run_claimed_when_the_stop_comes_is_given_back_unstarted(behave: dict[str, Any]) -> None:
@@ -75,9 +76,9 @@ def test_a_run_claimed_when_the_stop_comes_is_given_back_unstarted(behave: dict[
     report = drain(stop=lambda: bool(stopping), between=lambda: stopping.append(True))
 
     assert (report.done, report.more) == (1, True)
-    run = EffectRun.objects.get(record_id=str(second.pk))
+    run = Run.objects.get(record_id=str(second.pk))
     assert (run.status, run.attempts, run.crashes, run.lease_until) == ("queued", 0, 0, None)
-    assert EffectRun.objects.get(record_id=str(first.pk)).status == "succeeded"
+    assert Run.objects.get(record_id=str(first.pk)).status == "succeeded"
 
 
 def test_a_spent_budget_of_time_starts_nothing() -> None:
@@ -94,7 +95,7 @@ def test_between_is_called_before_every_run_but_the_first_and_may_fail(caplog: p
     calls = []
 
     def between() -> None:
-        calls.append(EffectRun.objects.filter(status="succeeded").count())
+        calls.append(Run.objects.filter(status="succeeded").count())
         raise ZeroDivisionError
 
     assert drain(between=between).done == 3
@@ -138,7 +139,7 @@ def test_a_failure_of_the_executor_itself_leaves_the_run_to_its_lease_and_the_dr
 
     assert drain().done == 2
 
-    assert sorted(EffectRun.objects.values_list("status", flat=True)) == ["running", "succeeded"]
+    assert sorted(Run.objects.values_list("status", flat=True)) == ["running", "succeeded"]
     assert "could not be reported" in caplog.text
 
 
@@ -194,7 +195,7 @@ def test_a_run_that_was_committed_late_with_an_early_due_time_is_found_by_the_sa
 
     def effect(ctx: Any) -> None:
         if not late:
-            run = EffectRun.objects.filter(status="queued").latest("id")
+            run = Run.objects.filter(status="queued").latest("id")
             late.append(queue_run(an_entry(ctx.run.record_id), available_at=run.created_at.replace(year=2020)))
 
     behave["refund_postage"] = effect
@@ -218,7 +219,7 @@ def test_two_drains_at_once_do_every_run_once(behave: dict[str, Any]) -> None:
 
     assert sum(finish.get().done for finish in finishes) == 20
     assert sorted(done) == sorted(str(parcel.pk) for parcel in parcels)
-    assert set(EffectRun.objects.values_list("status", "attempts", "fence")) == {("succeeded", 1, 1)}
+    assert set(Run.objects.values_list("status", "attempts", "fence")) == {("succeeded", 1, 1)}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -260,7 +261,7 @@ def test_two_processes_do_every_run_once() -> None:
         done.append(int(out))
 
     assert sum(done) == len(entries)
-    assert set(EffectRun.objects.values_list("status", "attempts", "crashes", "fence")) == {("succeeded", 1, 0, 1)}
+    assert set(Run.objects.values_list("status", "attempts", "crashes", "fence")) == {("succeeded", 1, 0, 1)}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -281,7 +282,7 @@ def test_a_drain_lives_through_a_claim_that_meets_a_dead_database(quick: None, m
 
     assert drain().done == 1
 
-    assert EffectRun.objects.get().status == "succeeded"
+    assert Run.objects.get().status == "succeeded"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -327,7 +328,7 @@ def test_an_outcome_survives_the_death_of_its_connection(behave: dict[str, Any],
     assert drain().done == 1
 
     parcel.refresh_from_db()
-    assert (len(calls), parcel.status, EffectRun.objects.get().attempts) == (1, "sent", 1)
+    assert (len(calls), parcel.status, Run.objects.get().attempts) == (1, "sent", 1)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -355,7 +356,7 @@ def test_a_failure_keeps_its_text_when_the_connection_dies_under_its_record(
 
     assert drain().done == 1
 
-    assert EffectRun.objects.get().error == "ValueError: the text that counts"
+    assert Run.objects.get().error == "ValueError: the text that counts"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -380,7 +381,7 @@ def test_a_finish_whose_answer_is_lost_is_looked_up_not_guessed(
 
     assert drain().done == 1
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.attempts, run.crashes) == ("succeeded", 1, 0)
     assert len(calls) == (1 if commits else 2)
 
@@ -389,7 +390,6 @@ def test_a_finish_whose_answer_is_lost_is_looked_up_not_guessed(
 def test_an_atomic_effect_whose_commit_was_lost_is_failed_and_its_writes_are_gone(
     quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lifecycle.execution import finishing
 
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
@@ -399,12 +399,12 @@ def test_an_atomic_effect_whose_commit_was_lost_is_failed_and_its_writes_are_gon
     def lost(*args: Any) -> None:
         raise OperationalError("the connection was lost")
 
-    monkeypatch.setattr(finishing, "succeeded_atomically", lost)
+    monkeypatch.setattr(EffectWork, "succeeded_atomically", lost)
 
     drain()
 
     parcel.refresh_from_db()
-    run = EffectRun.objects.latest("id")
+    run = Run.objects.latest("id")
     assert (parcel.scans, run.status, run.attempts) == (0, "failed", 1)
 
 
@@ -430,14 +430,14 @@ def test_an_effect_is_called_outside_any_transaction_and_an_atomic_one_inside(be
 def test_a_drain_inside_a_transaction_works_and_is_undone_with_it() -> None:
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
-    before = facts(EffectRun.objects.get())
+    before = facts(Run.objects.get())
 
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         assert drain().done == 1
         assert Parcel.objects.get().status == "sent"
         raise ZeroDivisionError
 
-    assert facts(EffectRun.objects.get()) == before
+    assert facts(Run.objects.get()) == before
 
 
 @pytest.mark.django_db(transaction=True)
@@ -451,17 +451,17 @@ def test_an_effect_that_leaves_its_connection_in_another_mode_does_not_hurt_the_
     assert drain().done == 2
 
     assert transaction.get_autocommit()
-    assert set(EffectRun.objects.values_list("status", flat=True)) == {"succeeded"}
+    assert set(Run.objects.values_list("status", flat=True)) == {"succeeded"}
 
 
 def test_runs_of_one_moment_are_done_in_their_order(behave: dict[str, Any]) -> None:
     parcel = returned()
     moment = clock.now()
-    EffectRun.objects.update(available_at=moment)
+    Run.objects.update(available_at=moment)
     runs = queue_runs(3, an_entry(str(parcel.pk)), available_at=moment)
     order: list[int] = []
     behave["refund_postage"] = lambda ctx: order.append(ctx.run_id)
 
     drain()
 
-    assert order == [EffectRun.objects.earliest("id").pk, *(run.pk for run in runs)]
+    assert order == [Run.objects.earliest("id").pk, *(run.pk for run in runs)]

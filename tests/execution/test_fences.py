@@ -12,7 +12,7 @@ from lifecycle import SYSTEM, clock
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution import attempts, crashes
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
+from lifecycle.models import Run, RunAttempt, TransitionLog
 from lifecycle.operations import cancel_run, retry_run
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims, lost_leases, outcomes, pending_follow_ups
@@ -57,7 +57,7 @@ def swept(held: ClaimedRun) -> None:
 
 def reclaimed(held: ClaimedRun) -> None:
     swept(held)
-    EffectRun.objects.filter(pk=held.id).update(available_at=clock.now())
+    Run.objects.filter(pk=held.id).update(available_at=clock.now())
     assert claim("another").id == held.id
 
 
@@ -66,12 +66,12 @@ def finished(held: ClaimedRun) -> None:
 
 
 def cancelled(held: ClaimedRun) -> None:
-    run = EffectRun.objects.get(pk=held.id)
+    run = Run.objects.get(pk=held.id)
     cancel_run(run, actor=SYSTEM, reason="stop it", force=True)
 
 
 def deleted(held: ClaimedRun) -> None:
-    EffectRun.objects.filter(pk=held.id).delete()
+    Run.objects.filter(pk=held.id).delete()
 
 
 EVENTS = [swept, reclaimed, finished, cancelled, deleted]
@@ -84,11 +84,11 @@ def test_a_worker_that_lost_its_lease_writes_nothing(write: str, event: Callable
     queue_run()
     held = claim()
     event(held)
-    before = list(EffectRun.objects.values()), list(EffectAttempt.objects.values())
+    before = list(Run.objects.values()), list(RunAttempt.objects.values())
 
     assert not WRITES[write](held)
 
-    assert (list(EffectRun.objects.values()), list(EffectAttempt.objects.values())) == before
+    assert (list(Run.objects.values()), list(RunAttempt.objects.values())) == before
 
 
 @pytest.mark.parametrize("write", WRITES)
@@ -115,7 +115,7 @@ def test_an_effect_whose_run_was_taken_meanwhile_leads_to_nothing(
 
     def effect(ctx: Any) -> dict[str, Any]:
         event(held)
-        seen.extend([list(EffectRun.objects.values()), list(EffectAttempt.objects.values())])
+        seen.extend([list(Run.objects.values()), list(RunAttempt.objects.values())])
         if fails:
             raise ValueError("late")
         return {"label": "late"}
@@ -125,7 +125,7 @@ def test_an_effect_whose_run_was_taken_meanwhile_leads_to_nothing(
     with pytest.raises(LeaseLost):
         attempts.perform(held, USING, lambda: None)
 
-    assert [list(EffectRun.objects.values()), list(EffectAttempt.objects.values())] == seen
+    assert [list(Run.objects.values()), list(RunAttempt.objects.values())] == seen
     parcel.refresh_from_db()
     assert (parcel.status, parcel.label) == ("labelling", "")
     assert TransitionLog.objects.count() == 2
@@ -137,7 +137,7 @@ def test_an_atomic_effect_whose_run_was_taken_meanwhile_leaves_none_of_its_write
     assert drain().done == 1
     fire(parcel, "scan", actor=SYSTEM)
     held = claim()
-    EffectRun.objects.filter(pk=held.id).update(fence=held.fence + 1)
+    Run.objects.filter(pk=held.id).update(fence=held.fence + 1)
 
     with pytest.raises(LeaseLost):
         attempts.perform(held, USING, lambda: None)
@@ -163,14 +163,14 @@ def test_a_heartbeat_of_a_lost_run_tells_the_effect_and_ends_it(behave: dict[str
         attempts.perform(held, USING, lambda: None)
 
     assert reached == []
-    assert EffectRun.objects.get(pk=held.id).checkpoint is None
+    assert Run.objects.get(pk=held.id).checkpoint is None
 
 
 # Those who take a run from its worker -----------------------------------------------------------
 
 
 def taken_for_a_retry(held: ClaimedRun) -> None:
-    retry_run(EffectRun.objects.get(pk=held.id), actor=SYSTEM, reason="it hangs", force=True)
+    retry_run(Run.objects.get(pk=held.id), actor=SYSTEM, reason="it hangs", force=True)
 
 
 @pytest.mark.parametrize("event", [swept, cancelled, taken_for_a_retry], ids=lambda event: event.__name__)
@@ -181,7 +181,7 @@ def test_whoever_takes_a_run_from_its_worker_takes_the_fence_with_it(event: Call
 
     event(held)
 
-    assert EffectRun.objects.get(pk=held.id).fence > held.fence
+    assert Run.objects.get(pk=held.id).fence > held.fence
 
 
 def test_a_sweep_leaves_a_run_alone_that_was_claimed_again_since_it_looked() -> None:
@@ -189,7 +189,7 @@ def test_a_sweep_leaves_a_run_alone_that_was_claimed_again_since_it_looked() -> 
     queue_run()
     reclaimed_by = claim()
     expire(reclaimed_by)
-    seen = EffectRun.objects.get(pk=reclaimed_by.id)
+    seen = Run.objects.get(pk=reclaimed_by.id)
     reclaimed(reclaimed_by)
     expire(reclaimed_by)
     before = facts(seen)
@@ -197,7 +197,7 @@ def test_a_sweep_leaves_a_run_alone_that_was_claimed_again_since_it_looked() -> 
     assert not lost_leases.crash(seen, Crash(available_at=later(), error="x"), clock.now(), USING)
 
     assert facts(seen) == before
-    assert EffectAttempt.objects.count() == 1
+    assert RunAttempt.objects.count() == 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from lifecycle import SYSTEM, clock
 from lifecycle.exceptions import Conflict, RecordNotFound, WrongState
 from lifecycle.execution import follow_ups
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.testing import force_state, race
 from tests.execution.rows import USING, stopped
@@ -46,8 +46,8 @@ def parcel() -> Parcel:
     return record
 
 
-def the_run() -> EffectRun:
-    return EffectRun.objects.get()
+def the_run() -> Run:
+    return Run.objects.get()
 
 
 def raising(error: BaseException) -> Answer:
@@ -119,7 +119,7 @@ def test_an_abandoned_follow_up_is_tried_for_an_operator_and_stays_abandoned_unt
 ) -> None:
     guard.append(lambda ctx: False)
     drain()
-    EffectRun.objects.update(follow_up="abandoned", follow_up_due_at=None)
+    Run.objects.update(follow_up="abandoned", follow_up_due_at=None)
 
     assert follow_ups.apply(the_run().pk, USING, by_operator=True).status == "abandoned"
     guard.clear()
@@ -138,7 +138,7 @@ def test_a_follow_up_whose_record_moved_on_is_dropped_with_the_reason(parcel: Pa
 
     drain(runs=1)
 
-    run = EffectRun.objects.earliest("id")
+    run = Run.objects.earliest("id")
     assert (run.status, run.follow_up, run.follow_up_due_at) == ("succeeded", "dropped", None)
     assert run.follow_up_error
     parcel.refresh_from_db()
@@ -252,7 +252,7 @@ def test_what_a_failed_try_wrote_is_gone_and_the_outcome_is_not(parcel: Parcel, 
 def test_a_follow_up_that_was_fired_already_is_not_fired_again(parcel: Parcel) -> None:
     """Its request id is `$run:<id>:<outcome>`: the repeat finds the entry."""
     drain()
-    EffectRun.objects.update(follow_up="pending", follow_up_due_at=clock.now())
+    Run.objects.update(follow_up="pending", follow_up_due_at=clock.now())
     entries = TransitionLog.objects.count()
 
     assert follow_ups.apply(the_run().pk, USING).status == "applied"
@@ -273,7 +273,7 @@ def test_a_process_that_does_not_know_the_effect_leaves_the_follow_up_to_another
 ) -> None:
     guard.append(lambda ctx: False)
     drain()
-    EffectRun.objects.update(effect="renamed")
+    Run.objects.update(effect="renamed")
 
     assert follow_ups.apply(the_run().pk, USING).status == "pending"
 
@@ -297,7 +297,7 @@ def test_a_hook_that_ends_the_process_costs_the_follow_up_not_the_outcome(parcel
 
 def test_an_outcome_without_a_follow_up_in_the_definition_has_none(parcel: Parcel) -> None:
     drain()
-    EffectRun.objects.update(follow_up="pending", outcome="", follow_up_due_at=clock.now())
+    Run.objects.update(follow_up="pending", outcome="", follow_up_due_at=clock.now())
 
     assert follow_ups.apply(the_run().pk, USING).status == "none"
 

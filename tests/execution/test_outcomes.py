@@ -13,7 +13,8 @@ from django.test.utils import CaptureQueriesContext
 
 from lifecycle import SYSTEM, Fail, Permanent, RetryAt, clock
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
+from lifecycle.execution.effects import EffectWork
+from lifecycle.models import Run, RunAttempt, TransitionLog
 from lifecycle.runtime import create, fire
 from lifecycle.testing import fail_effect, travel
 from tests.execution.rows import an_entry, queue_run, queue_runs, stopped
@@ -30,8 +31,8 @@ def parcel() -> Parcel:
     return record
 
 
-def the_run() -> EffectRun:
-    run: EffectRun = EffectRun.objects.get()
+def the_run() -> Run:
+    run: Run = Run.objects.get()
     return run
 
 
@@ -57,7 +58,7 @@ def test_success_records_the_result_and_fires_the_follow_up_with_it(parcel: Parc
     entry = TransitionLog.objects.latest("id")
     assert (entry.transition, entry.request_id) == ("labelled", f"$run:{run.pk}:succeeded")
     assert (entry.actor_kind, entry.actor_id) == ("system", "system")
-    assert not EffectAttempt.objects.exists()
+    assert not RunAttempt.objects.exists()
 
 
 @pytest.mark.parametrize("result", [None, [], ["a"], "text", 3, True])
@@ -130,9 +131,9 @@ def test_an_error_is_tried_again_after_growing_pauses_and_then_failed_for_good(
     entry = TransitionLog.objects.latest("id")
     assert entry.input == {"error": run.error, "code": "", "details": None}
     assert entry.request_id == f"$run:{run.pk}:failed"
-    attempts = list(EffectAttempt.objects.values_list("number", "ending", "error"))
+    attempts = list(RunAttempt.objects.values_list("number", "ending", "error"))
     assert attempts == [(n, "failed", f"ConnectionError: no answer {n}") for n in (1, 2, 3)]
-    attempt = EffectAttempt.objects.latest("id")
+    attempt = RunAttempt.objects.latest("id")
     assert "in effect" in attempt.traceback
     assert attempt.worker
     assert attempt.started_at is not None
@@ -298,7 +299,7 @@ def test_a_failure_is_recorded_whatever_the_error_says(
     assert run.status in ("queued", "failed")
     assert error.__name__ in run.error
     assert len(run.error) <= 2000
-    attempt = EffectAttempt.objects.get()
+    attempt = RunAttempt.objects.get()
     assert "\x00" not in attempt.error + attempt.traceback
     assert len(attempt.traceback) <= 20_000
 
@@ -335,7 +336,7 @@ def test_secrets_in_an_errors_text_are_cut_out(parcel: Parcel, behave: dict[str,
 
     drain()
 
-    assert "abc123" not in the_run().error + EffectAttempt.objects.get().traceback.splitlines()[-1]
+    assert "abc123" not in the_run().error + RunAttempt.objects.get().traceback.splitlines()[-1]
 
 
 def test_one_runs_exception_does_not_end_the_drain(behave: dict[str, Any]) -> None:
@@ -354,7 +355,7 @@ def test_one_runs_exception_does_not_end_the_drain(behave: dict[str, Any]) -> No
     report = drain()
 
     assert (report.done, report.more, len(calls)) == (3, False, 3)
-    assert sorted(EffectRun.objects.values_list("status", flat=True)) == ["failed", "succeeded", "succeeded"]
+    assert sorted(Run.objects.values_list("status", flat=True)) == ["failed", "succeeded", "succeeded"]
 
 
 def test_a_later_success_forgets_the_earlier_error(parcel: Parcel) -> None:
@@ -458,7 +459,7 @@ def test_the_run_of_a_deleted_record_ends_without_an_attempt(parcel: Parcel, beh
     run = the_run()
     assert (run.status, run.error_kind, run.attempts, run.follow_up) == ("failed", "record_gone", 0, "dropped")
     assert called == []
-    assert not EffectAttempt.objects.exists()
+    assert not RunAttempt.objects.exists()
 
 
 def test_a_record_deleted_by_its_effect_keeps_the_outcome_and_drops_the_follow_up(
@@ -508,23 +509,22 @@ def test_an_atomic_effect_commits_with_its_finish() -> None:
     drain()
 
     record.refresh_from_db()
-    run = EffectRun.objects.latest("id")
+    run = Run.objects.latest("id")
     assert (record.scans, run.status, run.attempts) == (1, "succeeded", 1)
 
 
 def test_a_failed_atomic_effect_leaves_nothing_but_the_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     record = scanned()
-    from lifecycle.execution import finishing
 
     def broken(*args: Any) -> None:
         raise ValueError("between the effect and its finish")
 
-    monkeypatch.setattr(finishing, "succeeded_atomically", broken)
+    monkeypatch.setattr(EffectWork, "succeeded_atomically", broken)
 
     drain()
 
     record.refresh_from_db()
-    run = EffectRun.objects.latest("id")
+    run = Run.objects.latest("id")
     assert (record.scans, run.status, run.error) == (0, "failed", "ValueError: between the effect and its finish")
 
 

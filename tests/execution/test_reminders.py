@@ -10,7 +10,7 @@ import pytest
 from lifecycle import SYSTEM, clock
 from lifecycle.execution import crashes
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire
 from lifecycle.testing import fail_effect, travel
 from tests.execution.rows import USING, claim, expire
@@ -32,14 +32,14 @@ def nudges() -> list[Any]:
 
 
 def test_a_reminder_calls_its_effect_and_enqueues_the_next_one_for_the_same_stay(ticket: Ticket) -> None:
-    first = EffectRun.objects.get()
+    first = Run.objects.get()
     assert drain().done == 0
 
     with travel(hours=4, seconds=1):
         assert drain().done == 1
 
     assert nudges() == [("nudge", str(ticket.pk))]
-    second = EffectRun.objects.latest("id")
+    second = Run.objects.latest("id")
     assert second.status == "queued"
     assert second.available_at == first.available_at + dt.timedelta(hours=8)
     same = ("entry_id", "record_id", "effect", "queue", "stay_version", "reminder", "lease_seconds", "max_attempts")
@@ -53,7 +53,7 @@ def test_a_reminder_of_a_stay_that_is_over_is_cancelled_without_a_call(ticket: T
     with travel(hours=4, seconds=1):
         drain()
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.error_kind, run.attempts, run.lease_until) == ("cancelled", "stay_ended", 0, None)
     assert nudges() == []
 
@@ -68,31 +68,31 @@ def test_a_reminder_whose_effect_ends_the_stay_enqueues_no_next_one(
     with travel(hours=4, seconds=1):
         drain()
 
-    assert EffectRun.objects.count() == 1
+    assert Run.objects.count() == 1
 
 
-def test_missed_turns_are_not_made_up_for(ticket: Ticket) -> None:
+def test_missed_occurrences_are_not_made_up_for(ticket: Ticket) -> None:
     """akvo #5249: a slow schedule piled up."""
-    first = EffectRun.objects.get()
+    first = Run.objects.get()
 
     with travel(hours=4 + 8 * 3, seconds=1):
         drain()
 
     assert len(nudges()) == 1
-    assert EffectRun.objects.latest("id").available_at == first.available_at + dt.timedelta(hours=8 * 4)
+    assert Run.objects.latest("id").available_at == first.available_at + dt.timedelta(hours=8 * 4)
 
 
-def test_a_reminder_that_fails_for_good_comes_again_at_its_next_turn(ticket: Ticket) -> None:
+def test_a_reminder_that_fails_for_good_comes_again_at_its_next_occurrence(ticket: Ticket) -> None:
     with fail_effect("tickets.nudge"), travel(hours=4, seconds=1):
         drain()
 
-    assert sorted(EffectRun.objects.values_list("status", flat=True)) == ["failed", "queued"]
+    assert sorted(Run.objects.values_list("status", flat=True)) == ["failed", "queued"]
 
 
-def test_a_reminder_whose_workers_died_comes_again_at_its_next_turn(ticket: Ticket) -> None:
-    EffectRun.objects.update(crashes=2, available_at=clock.now())
+def test_a_reminder_whose_workers_died_comes_again_at_its_next_occurrence(ticket: Ticket) -> None:
+    Run.objects.update(crashes=2, available_at=clock.now())
     expire(claim())
 
     crashes.take_back(USING)
 
-    assert sorted(EffectRun.objects.values_list("status", flat=True)) == ["dead", "queued"]
+    assert sorted(Run.objects.values_list("status", flat=True)) == ["dead", "queued"]

@@ -17,8 +17,9 @@ from lifecycle import SYSTEM, Retry, clock
 from lifecycle.exceptions import LeaseLost
 from lifecycle.execution import alarms, attempts, watchdog
 from lifecycle.execution.drain import drain
+from lifecycle.execution.effects import EffectWork
 from lifecycle.execution.limits import Limits
-from lifecycle.models import EffectAttempt, EffectRun
+from lifecycle.models import Run, RunAttempt
 from lifecycle.runtime import create, fire
 from lifecycle.store import claims
 from tests.execution.rows import USING, claim, facts, queue_run
@@ -51,9 +52,9 @@ def test_a_hanging_effect_is_interrupted_and_counts_as_an_attempt(
     assert drain().done == 1
 
     assert time.monotonic() - started < LIMIT / 2
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.attempts, run.error_kind, run.error) == ("queued", 1, "timeout", "Timed out after 0.05 s.")
-    attempt = EffectAttempt.objects.get()
+    attempt = RunAttempt.objects.get()
     assert attempt.ending == "timed_out"
     assert "hang" in attempt.traceback
 
@@ -69,7 +70,7 @@ def test_a_timeout_is_not_retried_where_the_definition_says_so(
     drain()
 
     parcel.refresh_from_db()
-    assert (EffectRun.objects.get().status, parcel.status) == ("failed", "stuck")
+    assert (Run.objects.get().status, parcel.status) == ("failed", "stuck")
 
 
 @pytest.mark.django_db
@@ -89,7 +90,7 @@ def test_a_broad_except_in_an_effect_does_not_swallow_its_timeout(
 
     drain()
 
-    assert EffectRun.objects.get().error_kind == "timeout"
+    assert Run.objects.get().error_kind == "timeout"
 
 
 @pytest.mark.django_db
@@ -109,7 +110,7 @@ def test_an_error_that_the_interruption_leads_to_is_still_a_timeout(
 
     drain()
 
-    assert EffectRun.objects.get().error_kind == "timeout"
+    assert Run.objects.get().error_kind == "timeout"
 
 
 @pytest.mark.django_db
@@ -133,18 +134,16 @@ def test_the_timer_is_off_while_the_outcome_is_recorded(
     behave: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """P23: an alarm during a statement or a commit would leave the connection unusable."""
-    from lifecycle.execution import finishing
-
     sent()
     seen = []
     before = signal.getsignal(signal.SIGALRM)
-    write = finishing.succeeded
+    write = EffectWork.succeeded
 
     def watched(*args: Any) -> Any:
         seen.append(signal.getsignal(signal.SIGALRM))
         return write(*args)
 
-    monkeypatch.setattr(finishing, "succeeded", watched)
+    monkeypatch.setattr(EffectWork, "succeeded", watched)
 
     drain()
 
@@ -198,7 +197,7 @@ def test_a_statement_interrupted_half_way_costs_the_connection_not_the_record_of
 
     assert drain().done == 1
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.attempts, run.error_kind) == ("queued", 1, "timeout")
     parcel.refresh_from_db()
     assert parcel.problem == ""
@@ -231,10 +230,10 @@ def test_an_effect_that_hangs_in_a_thread_is_failed_in_the_rows_and_its_late_ans
     thread = threading.Thread(target=work)
     thread.start()
     try:
-        until(lambda: EffectRun.objects.get().error_kind == "timeout")
-        run = EffectRun.objects.get()
+        until(lambda: Run.objects.get().error_kind == "timeout")
+        run = Run.objects.get()
         assert (run.status, run.attempts, run.fence) == ("queued", 1, 2)
-        assert EffectAttempt.objects.get().ending == "timed_out"
+        assert RunAttempt.objects.get().ending == "timed_out"
         before = facts(run)
     finally:
         release.set()
@@ -251,7 +250,7 @@ def test_the_watchdogs_last_timeout_leaves_the_follow_up_to_the_tick(
     behave: dict[str, Any], short: Callable[..., None], own_watchdog: watchdog.Watchdog
 ) -> None:
     parcel = sent()
-    EffectRun.objects.update(max_attempts=1)
+    Run.objects.update(max_attempts=1)
     short("print_label", timeout=dt.timedelta(milliseconds=20))
     release = threading.Event()
     behave["print_label"] = lambda ctx: release.wait(LIMIT)
@@ -265,12 +264,12 @@ def test_the_watchdogs_last_timeout_leaves_the_follow_up_to_the_tick(
     thread = threading.Thread(target=work)
     thread.start()
     try:
-        until(lambda: EffectRun.objects.get().status == "failed")
+        until(lambda: Run.objects.get().status == "failed")
     finally:
         release.set()
         thread.join(LIMIT)
 
-    assert EffectRun.objects.get().follow_up == "pending"
+    assert Run.objects.get().follow_up == "pending"
     parcel.refresh_from_db()
     assert parcel.status == "labelling"
 
@@ -281,29 +280,29 @@ def test_a_long_effect_keeps_its_lease_without_doing_anything_for_it(
 ) -> None:
     """oban #1141, hexpm PR #1825: heartbeat, not elapsed time."""
     sent()
-    EffectRun.objects.update(lease_seconds=1)
+    Run.objects.update(lease_seconds=1)
     leases = []
 
     def effect(ctx: Any) -> dict[str, Any]:
-        leases.append(EffectRun.objects.get().lease_until)
-        until(lambda: EffectRun.objects.get().lease_until > leases[0])
+        leases.append(Run.objects.get().lease_until)
+        until(lambda: Run.objects.get().lease_until > leases[0])
         return {"label": "L"}
 
     behave["print_label"] = effect
 
     assert drain().done == 1
 
-    assert EffectRun.objects.get().status == "succeeded"
+    assert Run.objects.get().status == "succeeded"
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_effect_learns_that_its_run_was_taken_away(behave: dict[str, Any], own_watchdog: watchdog.Watchdog) -> None:
     sent()
-    EffectRun.objects.update(lease_seconds=1)
+    Run.objects.update(lease_seconds=1)
     learned = []
 
     def effect(ctx: Any) -> None:
-        EffectRun.objects.update(fence=99)
+        Run.objects.update(fence=99)
         until(lambda: ctx.cancelled)
         with pytest.raises(LeaseLost):
             ctx.heartbeat()
@@ -314,7 +313,7 @@ def test_an_effect_learns_that_its_run_was_taken_away(behave: dict[str, Any], ow
     drain(runs=1)
 
     assert learned == [True]
-    assert EffectRun.objects.get().fence == 99
+    assert Run.objects.get().fence == 99
 
 
 @pytest.mark.django_db(transaction=True)
@@ -323,7 +322,7 @@ def test_a_worker_that_cannot_renew_gives_up_before_its_lease_is_over(
 ) -> None:
     """solid_queue PR #778, #763: a worker that cannot renew stops itself."""
     sent()
-    EffectRun.objects.update(lease_seconds=1)
+    Run.objects.update(lease_seconds=1)
     store = type(claims.for_alias(USING))
 
     def no_answer(self: Any, proofs: Any) -> set[int]:
@@ -401,12 +400,12 @@ def test_a_heartbeat_by_hand_renews_a_lease_that_is_getting_old(behave: dict[str
     seen = []
 
     def effect(ctx: Any) -> dict[str, Any]:
-        row = EffectRun.objects.get()
+        row = Run.objects.get()
         ctx.heartbeat()
-        seen.append(EffectRun.objects.get().lease_until == row.lease_until)  # a fresh one is left alone
+        seen.append(Run.objects.get().lease_until == row.lease_until)  # a fresh one is left alone
         ctx._watch.renewed_at -= row.lease_seconds
         ctx.heartbeat()
-        seen.append(EffectRun.objects.get().lease_until > row.lease_until)
+        seen.append(Run.objects.get().lease_until > row.lease_until)
         return {"label": "L"}
 
     behave["print_label"] = effect

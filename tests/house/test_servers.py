@@ -56,7 +56,7 @@ def test_the_suite_fails_with_its_first_failed_pass_and_when_nothing_ran(codes: 
     assert suite.verdict(codes) == verdict
 
 
-@pytest.mark.parametrize("way", [suite.side_by_side, suite.in_turn])
+@pytest.mark.parametrize("way", [suite.side_by_side, suite.one_by_one])
 def test_what_a_pass_says_stands_whole_under_its_database(way: Any, capfd: pytest.CaptureFixture[str]) -> None:
     assert way(suite.PARTS, servers.Servers(), ["--version"]) == [0, 0, 0]
     version = f"pytest {pytest.__version__}"

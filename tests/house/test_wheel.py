@@ -131,8 +131,8 @@ def test_the_unpacked_wheel_migrates_a_database_where_the_project_is_not(wheel: 
         "django.setup()\n"
         "from django.core.management import call_command\n"
         "call_command('migrate', verbosity=0)\n"
-        "from lifecycle.models import EffectRun\n"
-        "print(lifecycle.__file__, EffectRun.objects.count())\n"
+        "from lifecycle.models import Run\n"
+        "print(lifecycle.__file__, Run.objects.count())\n"
     )
     # -I: neither the working directory nor PYTHONPATH; an editable install of the checkout would come after 'site'.
     ran = subprocess.run(

@@ -15,7 +15,7 @@ from lifecycle import SYSTEM, Actor, logs, registry, signals
 from lifecycle.definition.compiled import Guard
 from lifecycle.exceptions import GuardRefused, PermissionRefused, WrongState
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, FollowUp
+from lifecycle.models import FollowUp, Run
 from lifecycle.runtime import create, fire, fire_many, register_guard
 from lifecycle.sweeps.tick import tick
 from tests.execution.rows import claim, expire, queue_run
@@ -162,19 +162,19 @@ class TestFollowUps:
         parcel = create(Parcel(), actor=SYSTEM)
         fire(parcel, "send", actor=SYSTEM)
         drain()
-        run = EffectRun.objects.get()
+        run = Run.objects.get()
         assert of(lines, "lifecycle.follow_ups") == [
             (
                 "WARNING",
                 f"parcels/{parcel.pk}: the follow-up 'labelled' of run {run.pk} waits (try 1): GuardRefused: Not yet.",
             )
         ]
-        EffectRun.objects.update(follow_up_tries=9, follow_up_due_at=run.created_at)
+        Run.objects.update(follow_up_tries=9, follow_up_due_at=run.created_at)
         lines.clear()
 
         tick(force=True)
 
-        assert EffectRun.objects.get().follow_up == FollowUp.ABANDONED
+        assert Run.objects.get().follow_up == FollowUp.ABANDONED
         [(level, line)] = of(lines, "lifecycle.follow_ups")
         assert level == "ERROR"
         assert "is abandoned (try 10): GuardRefused: Not yet." in line

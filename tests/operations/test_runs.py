@@ -22,7 +22,7 @@ from lifecycle.exceptions import (
 )
 from lifecycle.execution import attempts
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, OperatorAction, TransitionLog
+from lifecycle.models import OperatorAction, Run, TransitionLog
 from lifecycle.operations import cancel_run, continue_run, retry_run
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.store import claims
@@ -48,26 +48,26 @@ def failing(ctx: Any) -> None:
     raise ConnectionError("down")
 
 
-def failed_refund(behave: dict[str, Any]) -> EffectRun:
+def failed_refund(behave: dict[str, Any]) -> Run:
     """A run that failed for good; nothing follows it."""
     fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)
     working, behave["refund_postage"] = behave["refund_postage"], failing
     drain()
     behave["refund_postage"] = working
-    return EffectRun.objects.get()
+    return Run.objects.get()
 
 
-def failed_label(behave: dict[str, Any]) -> EffectRun:
+def failed_label(behave: dict[str, Any]) -> Run:
     """A run that failed for good and moved its record."""
     fire(create(Parcel(), actor=SYSTEM), "send", actor=SYSTEM)
-    EffectRun.objects.update(max_attempts=1)
+    Run.objects.update(max_attempts=1)
     working, behave["print_label"] = behave["print_label"], failing
     drain()
     behave["print_label"] = working
-    return EffectRun.objects.get()
+    return Run.objects.get()
 
 
-def untouched(run: EffectRun, before: dict[str, Any]) -> bool:
+def untouched(run: Run, before: dict[str, Any]) -> bool:
     return facts(run) == before and not OperatorAction.objects.exists()
 
 
@@ -127,13 +127,13 @@ def test_nobody_is_no_operator(behave: dict[str, Any]) -> None:
 
 def test_a_retry_starts_the_pauses_anew(behave: dict[str, Any]) -> None:
     run = failed_label(behave)
-    EffectRun.objects.update(attempts=5, max_attempts=5)
+    Run.objects.update(attempts=5, max_attempts=5)
     retry_run(run, actor=OPERATOR, reason="again", force=True)
     behave["print_label"] = failing
     now = clock.now()
 
     with clock.replaced(lambda: now):
-        EffectRun.objects.update(available_at=now)
+        Run.objects.update(available_at=now)
         drain()
 
     run.refresh_from_db()
@@ -143,7 +143,7 @@ def test_a_retry_starts_the_pauses_anew(behave: dict[str, Any]) -> None:
 
 def test_a_dead_run_may_crash_as_often_again(behave: dict[str, Any]) -> None:
     run = failed_refund(behave)
-    EffectRun.objects.update(status="dead", crashes=3, max_crashes=3)
+    Run.objects.update(status="dead", crashes=3, max_crashes=3)
 
     answer = retry_run(run, actor=OPERATOR)
 
@@ -178,7 +178,7 @@ def test_a_run_that_led_somewhere_is_settled_and_only_force_with_a_reason_runs_i
 def test_a_forced_run_that_fails_again_moves_the_record_no_second_time(behave: dict[str, Any]) -> None:
     run = failed_label(behave)
     retry_run(run, actor=OPERATOR, reason="again", force=True)
-    EffectRun.objects.update(max_attempts=2)
+    Run.objects.update(max_attempts=2)
     behave["print_label"] = failing
     entries = TransitionLog.objects.count()
 
@@ -193,7 +193,7 @@ def test_a_forced_run_that_fails_again_moves_the_record_no_second_time(behave: d
 @pytest.mark.parametrize("follow_up", ["pending", "abandoned"])
 def test_a_waiting_follow_up_is_continued_rather_than_the_run_retried(behave: dict[str, Any], follow_up: str) -> None:
     run = failed_refund(behave)
-    EffectRun.objects.update(follow_up=follow_up)
+    Run.objects.update(follow_up=follow_up)
 
     with pytest.raises(RunSettled, match="use Continue"):
         retry_run(run, actor=OPERATOR)
@@ -202,7 +202,7 @@ def test_a_waiting_follow_up_is_continued_rather_than_the_run_retried(behave: di
 def test_a_succeeded_run_is_never_retried() -> None:
     fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)
     drain()
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
 
     with pytest.raises(RunSettled, match="Fire the transition"):
         retry_run(run, actor=OPERATOR, reason="x", force=True)
@@ -213,8 +213,8 @@ def test_a_succeeded_run_is_never_retried() -> None:
 def test_a_succeeded_run_whose_follow_up_waits_is_to_be_continued(follow_up: str, force: bool) -> None:
     fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)
     drain()
-    EffectRun.objects.update(follow_up=follow_up)
-    run = EffectRun.objects.get()
+    Run.objects.update(follow_up=follow_up)
+    run = Run.objects.get()
     before = facts(run)
 
     with pytest.raises(RunSettled) as caught:
@@ -238,7 +238,7 @@ def test_a_run_this_process_does_not_know_is_not_queued_from_here(
     behave: dict[str, Any], unknown: dict[str, str]
 ) -> None:
     run = failed_refund(behave)
-    EffectRun.objects.update(**unknown)
+    Run.objects.update(**unknown)
     before = facts(run)
 
     with pytest.raises(UnknownEffect, match="“gone”"):
@@ -287,7 +287,7 @@ def test_a_run_whose_lease_is_over_needs_no_force(operation: Any, status: str) -
 def test_a_cancelled_run_is_not_done_and_leads_to_nothing(behave: dict[str, Any]) -> None:
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "send", actor=SYSTEM)
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
 
     answer = cancel_run(run, actor=OPERATOR, reason="wrong parcel")
 
@@ -324,13 +324,13 @@ def test_a_run_cancelled_by_force_in_the_middle_of_its_effect_stays_cancelled(be
         attempts.perform(claim(), USING, lambda: None)
 
     parcel.refresh_from_db()
-    assert (EffectRun.objects.get().status, parcel.status) == ("cancelled", "labelling")
+    assert (Run.objects.get().status, parcel.status) == ("cancelled", "labelling")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_cancel_and_a_finish_at_once_leave_one_of_them() -> None:
     for _ in range(5):
-        EffectRun.objects.all().delete()
+        Run.objects.all().delete()
         run = queue_run()
         held = claim()
 
@@ -351,10 +351,10 @@ def test_a_cancel_and_a_finish_at_once_leave_one_of_them() -> None:
 # Continue ---------------------------------------------------------------------------------------
 
 
-def waiting(closed: list[str]) -> EffectRun:
+def waiting(closed: list[str]) -> Run:
     fire(create(Parcel(), actor=SYSTEM), "send", actor=SYSTEM)
     drain()
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert run.follow_up == "pending"
     return run
 
@@ -362,7 +362,7 @@ def waiting(closed: list[str]) -> EffectRun:
 @pytest.mark.parametrize("state", ["pending", "abandoned"])
 def test_a_follow_up_is_continued_once_its_reason_is_gone(closed: list[str], state: str) -> None:
     run = waiting(closed)
-    EffectRun.objects.update(follow_up=state)
+    Run.objects.update(follow_up=state)
     closed.clear()
 
     answer = continue_run(run, actor=OPERATOR, reason="label stock is back")
@@ -382,7 +382,7 @@ def test_a_follow_up_that_is_refused_again_says_why_and_the_try_is_kept(
     closed: list[str], state: str, after: str
 ) -> None:
     run = waiting(closed)
-    EffectRun.objects.update(follow_up=state)
+    Run.objects.update(follow_up=state)
 
     with pytest.raises(GuardRefused, match="Not yet"):
         continue_run(run, actor=OPERATOR)
@@ -402,7 +402,7 @@ def test_continuing_what_the_record_left_behind_drops_it(closed: list[str]) -> N
 @pytest.mark.parametrize("follow_up", ["none", "applied", "dropped"])
 def test_a_run_without_a_waiting_follow_up_has_nothing_to_continue(behave: dict[str, Any], follow_up: str) -> None:
     run = failed_refund(behave)
-    EffectRun.objects.update(follow_up=follow_up)
+    Run.objects.update(follow_up=follow_up)
     before = facts(run)
 
     with pytest.raises(NothingToContinue, match="retry the run"):
@@ -413,7 +413,7 @@ def test_a_run_without_a_waiting_follow_up_has_nothing_to_continue(behave: dict[
 
 def test_a_follow_up_of_an_unknown_effect_is_not_continued_here(closed: list[str]) -> None:
     run = waiting(closed)
-    EffectRun.objects.update(effect="gone")
+    Run.objects.update(effect="gone")
 
     with pytest.raises(UnknownEffect):
         continue_run(run, actor=OPERATOR)
@@ -438,7 +438,7 @@ def test_a_reason_that_cannot_be_kept_is_refused(operation: Any, reason: Any) ->
 @pytest.mark.parametrize("operation", [retry_run, continue_run, cancel_run])
 def test_a_run_that_retention_took_is_gone(operation: Any) -> None:
     run = queue_run()
-    EffectRun.objects.filter(pk=run.pk).delete()
+    Run.objects.filter(pk=run.pk).delete()
 
     with pytest.raises(RunSettled, match="is gone"):
         operation(run, actor=OPERATOR)
@@ -464,7 +464,7 @@ def test_what_an_operator_is_refused_is_said_in_their_language() -> None:
     """The admin, REST and the command all show these sentences as they are."""
     fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM)
     drain()
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
 
     def said(operation: Any, **more: Any) -> str:
         with pytest.raises(LifecycleError) as caught, translation.override("de"):

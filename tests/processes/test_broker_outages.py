@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lifecycle import SYSTEM, dispatch
-from lifecycle.models import EffectRun, RunStatus
+from lifecycle.models import Run, RunStatus
 from lifecycle.runtime import create, fire
 from tests.processes.children import Stage
 from tests.servers import OwnRedis
@@ -67,7 +67,7 @@ def test_a_dead_broker_costs_no_commit_anything_and_a_polling_worker_does_the_wo
 
     online.lifecycle_worker()
     online.wait_until("all labels", lambda: all_sent(count))
-    assert set(EffectRun.objects.values_list("status", flat=True)) == {RunStatus.SUCCEEDED}
+    assert set(Run.objects.values_list("status", flat=True)) == {RunStatus.SUCCEEDED}
 
 
 def test_a_silent_broker_costs_one_commit_per_period_and_the_work_is_done_once_it_answers(
@@ -90,7 +90,7 @@ def test_a_silent_broker_costs_one_commit_per_period_and_the_work_is_done_once_i
     assert len(watch.times) - len(slow) >= 5
 
     online.wait_until("all labels", lambda: all_sent(count), seconds=60)
-    assert set(EffectRun.objects.values_list("status", flat=True)) == {RunStatus.SUCCEEDED}
+    assert set(Run.objects.values_list("status", flat=True)) == {RunStatus.SUCCEEDED}
     online.wait_until("the broker to be taken up again", lambda: dispatch.publish("default"))
     said = [record.levelname for record in caplog.records if record.name == "lifecycle.dispatch"]
     assert said == ["WARNING", "INFO"]

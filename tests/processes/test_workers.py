@@ -11,7 +11,7 @@ from django.db import connection
 
 from lifecycle import SYSTEM, dispatch
 from lifecycle.dispatch.recording import RecordingDispatcher
-from lifecycle.models import EffectAttempt, EffectRun, RunStatus
+from lifecycle.models import Run, RunAttempt, RunStatus
 from lifecycle.runtime import create, fire
 from tests.processes.children import Child, Stage
 from tests.support.models import Parcel
@@ -31,7 +31,7 @@ def all_sent(count: int) -> bool:
 
 
 def nothing_is_left_over() -> bool:
-    return not EffectRun.objects.exclude(status=RunStatus.SUCCEEDED).exists()
+    return not Run.objects.exclude(status=RunStatus.SUCCEEDED).exists()
 
 
 def is_ready(child: Child) -> bool:
@@ -84,7 +84,7 @@ def test_kill_9_of_a_worker_in_the_middle_of_an_effect_repeats_it_under_the_same
     online.wait_until("the start", lambda: online.journal("start"))
     online.kill(worker)
     online.let_go()
-    assert EffectRun.objects.get().status == RunStatus.RUNNING
+    assert Run.objects.get().status == RunStatus.RUNNING
 
     online.celery_worker()
     online.wait_until("the label", lambda: all_sent(1))
@@ -93,9 +93,9 @@ def test_kill_9_of_a_worker_in_the_middle_of_an_effect_repeats_it_under_the_same
     assert (first.key, first.attempt) == (second.key, 1)
     assert second.attempt == 2
     assert len(online.journal("end")) == 1
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.crashes, run.attempts, run.lease_until) == (RunStatus.SUCCEEDED, 1, 1, None)
-    assert [attempt.ending for attempt in EffectAttempt.objects.all()] == ["crashed"]
+    assert [attempt.ending for attempt in RunAttempt.objects.all()] == ["crashed"]
     parcel.refresh_from_db()
     assert parcel.label == "L-2"
 
@@ -129,7 +129,7 @@ def test_a_worker_that_stood_still_for_longer_than_its_lease_changes_nothing_whe
     offline.wait_until("both ends", lambda: len(offline.journal("end")) == 2)
     offline.wait_until("the label", lambda: all_sent(1))
 
-    run = EffectRun.objects.get()
+    run = Run.objects.get()
     assert (run.status, run.crashes, run.attempts, run.fence) == (RunStatus.SUCCEEDED, 1, 1, 3)
     parcel.refresh_from_db()
     assert parcel.label == "L-2"
@@ -148,11 +148,11 @@ def test_sigterm_finishes_the_run_under_way_and_starts_no_other(online: Stage, k
     assert online.wait_for_end(worker) == 0
     assert [line.record_id for line in online.journal("end")] == [started.record_id]
     assert len(online.journal("start")) == 1
-    waiting = EffectRun.objects.exclude(record_id=started.record_id)
+    waiting = Run.objects.exclude(record_id=started.record_id)
     assert [(run.status, run.attempts, run.crashes, run.lease_until) for run in waiting] == [
         (RunStatus.QUEUED, 0, 0, None)
     ] * (len(parcels) - 1)
-    assert EffectRun.objects.get(record_id=started.record_id).status == RunStatus.SUCCEEDED
+    assert Run.objects.get(record_id=started.record_id).status == RunStatus.SUCCEEDED
 
 
 def test_a_lifecycle_worker_needs_no_broker(offline: Stage) -> None:
@@ -186,4 +186,4 @@ def test_a_second_signal_ends_a_lifecycle_worker_at_once_and_its_run_is_recovere
     offline.let_go()
     offline.lifecycle_worker()
     offline.wait_until("the label", lambda: all_sent(1))
-    assert EffectRun.objects.get().crashes == 1
+    assert Run.objects.get().crashes == 1

@@ -19,7 +19,7 @@ from django.db import DatabaseError, connection, transaction
 from lifecycle import SYSTEM, Actor, conf, signals
 from lifecycle.exceptions import Conflict, LifecycleError, RequestReused, WrongState
 from lifecycle.execution import points
-from lifecycle.models import EffectAttempt, EffectRun, TransitionLog
+from lifecycle.models import Run, RunAttempt, TransitionLog
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.store import claims
 from lifecycle.store.claims import Wanted
@@ -38,7 +38,7 @@ def again(record: Any) -> Any:
 
 def everything() -> dict[str, list[Any]]:
     """All that is stored."""
-    return {model.__name__: list(model.objects.values()) for model in (Ticket, Parcel, TransitionLog, EffectRun)}
+    return {model.__name__: list(model.objects.values()) for model in (Ticket, Parcel, TransitionLog, Run)}
 
 
 WORDS_OF_TRANSACTIONS = ("BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK")
@@ -111,7 +111,7 @@ def test_1_a_transition_its_entry_and_everything_it_enqueues_commit_together_or_
     fire(again(parcel), "scan", actor=SYSTEM)
     with power_cut_at("after_finish_before_commit"):
         lifecycle.run_due()
-    run = EffectRun.objects.get(effect="count_scan")
+    run = Run.objects.get(effect="count_scan")
     assert (again(parcel).scans, run.outcome) == (0, ""), "neither is there, so its lease decides"
     lifecycle.travel(minutes=10)
     lifecycle.tick()
@@ -144,8 +144,8 @@ def test_2_of_concurrent_changes_to_one_record_one_commits_and_the_others_leave_
         for record in (asked, touched, sent):
             assert again(record).lifecycle_version == 2
             assert [entry.version for entry in again(record).lifecycle.history] == [1, 2]
-        assert EffectRun.objects.filter(record_id=str(sent.pk)).count() == 1
-        assert EffectRun.objects.filter(record_id=str(asked.pk), effect="nudge").count() == 1
+        assert Run.objects.filter(record_id=str(sent.pk)).count() == 1
+        assert Run.objects.filter(record_id=str(asked.pk), effect="nudge").count() == 1
 
 
 def test_3_one_request_id_takes_effect_once_and_its_repeat_gets_the_first_answer(lifecycle: Kit) -> None:
@@ -166,7 +166,7 @@ def test_3_one_request_id_takes_effect_once_and_its_repeat_gets_the_first_answer
     assert sum(not answer.replayed for answer in answers) == 1
     assert (late.replayed, late.record.status) == (True, "sent"), "the first answer, the record as it is now"
     assert_history(parcel, ["$create", "send", "labelled"])
-    assert EffectRun.objects.filter(effect="print_label").count() == 1
+    assert Run.objects.filter(effect="print_label").count() == 1
     for differently in (
         {"transition": "take_back", "actor": shop, "input": {"by": "bike"}},
         {"transition": "send", "actor": SYSTEM, "input": {"by": "bike"}},
@@ -237,7 +237,7 @@ def test_5_no_enqueued_run_is_lost_and_recovery_takes_at_most_lease_and_tick(lif
             lifecycle.run_due()
 
     assert [again(parcel).status for parcel in (died, unheard)] == ["sent", "sent"]
-    assert list(EffectRun.objects.order_by("id").values_list("status", "attempts", "crashes")) == [
+    assert list(Run.objects.order_by("id").values_list("status", "attempts", "crashes")) == [
         ("succeeded", 1, 1),
         ("succeeded", 1, 0),
     ]
@@ -253,7 +253,7 @@ def test_6_an_outcome_is_recorded_once_and_who_lost_the_lease_changes_nothing_an
     finished: list[Any] = []
     stored: list[Any] = []
 
-    def note(sender: Any, run: EffectRun, **kwargs: Any) -> None:
+    def note(sender: Any, run: Run, **kwargs: Any) -> None:
         finished.append(run.pk)
 
     def lingering(ctx: Any) -> dict[str, Any]:
@@ -263,7 +263,7 @@ def test_6_an_outcome_is_recorded_once_and_who_lost_the_lease_changes_nothing_an
             lifecycle.tick()
             with lifecycle.travel(minutes=5):
                 lifecycle.run_due()
-        stored.append((everything(), list(EffectAttempt.objects.values())))
+        stored.append((everything(), list(RunAttempt.objects.values())))
         if late == "an error":
             raise ValueError("late")
         return {"label": "late"}
@@ -278,8 +278,8 @@ def test_6_an_outcome_is_recorded_once_and_who_lost_the_lease_changes_nothing_an
         signals.run_finished.disconnect(note)
 
     assert len(stored) == 1
-    assert (everything(), list(EffectAttempt.objects.values())) == stored[0]
-    run = EffectRun.objects.get(effect=effect)
+    assert (everything(), list(RunAttempt.objects.values())) == stored[0]
+    run = Run.objects.get(effect=effect)
     assert (run.status, run.result, run.attempts, run.crashes) == ("succeeded", {"label": "by the other"}, 1, 1)
     assert finished == [run.pk]
 
@@ -320,7 +320,7 @@ def test_7_an_effect_that_returned_is_never_run_again_because_of_what_came_after
             lifecycle.travel(hours=2)
             lifecycle.tick()
             lifecycle.run_due(retries=True)
-            run = EffectRun.objects.get(effect="print_label")
+            run = Run.objects.get(effect="print_label")
             assert (run.status, run.result, run.follow_up) == ("succeeded", {"label": "L-1"}, "pending")
             assert again(parcel).status == "labelling"
     finally:
@@ -382,7 +382,7 @@ def test_9_nothing_waits_in_a_process(lifecycle: Kit) -> None:
         check=False,
     )
     assert done.returncode == 77
-    assert EffectRun.objects.exclude(status="succeeded").count() >= 4
+    assert Run.objects.exclude(status="succeeded").count() >= 4
 
     for _ in range(3):  # what follows from what follows
         lifecycle.travel(days=1)
@@ -398,4 +398,4 @@ def test_9_nothing_waits_in_a_process(lifecycle: Kit) -> None:
     # Nor did this process leave anything behind, nor say more than which queue to look at.
     assert {thread for thread in set(threading.enumerate()) - threads if isinstance(thread, threading.Timer)} == set()
     assert set(lifecycle.dispatcher.published) == {"default"}
-    assert all(when is not None for when in EffectRun.objects.filter(status="queued").values_list("available_at"))
+    assert all(when is not None for when in Run.objects.filter(status="queued").values_list("available_at"))

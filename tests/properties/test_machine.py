@@ -38,7 +38,7 @@ from lifecycle.exceptions import (
 )
 from lifecycle.execution import attempts, interference
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectAttempt, EffectRun, OperatorAction, Tick, TransitionLog, TriggerHold
+from lifecycle.models import OperatorAction, Run, RunAttempt, Tick, TransitionLog, TriggerHold
 from lifecycle.operations import cancel_run, continue_run, retry_run
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.store import claims
@@ -100,7 +100,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        for table in (EffectAttempt, EffectRun, TransitionLog, OperatorAction, TriggerHold, Tick, Parcel, Ticket):
+        for table in (RunAttempt, Run, TransitionLog, OperatorAction, TriggerHold, Tick, Parcel, Ticket):
             table.objects.all().delete()
         self.now = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
         self.records: dict[tuple[str, str], Any] = {}
@@ -279,7 +279,7 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data(), verb=st.sampled_from(["retry", "cancel", "continue"]), force=st.booleans())
     def an_operator_acts(self, data: Any, verb: str, force: bool) -> None:
         before = self.runs[data.draw(st.sampled_from(sorted(self.runs)))]
-        run = EffectRun.objects.get(pk=before["id"])
+        run = Run.objects.get(pk=before["id"])
         live = before["status"] == "running" and before["lease_until"] > self.now and not force
         led = before["follow_up"] in ("applied", "pending", "abandoned") and not force
         finished = before["status"] in model.FINISHED
@@ -308,7 +308,7 @@ class Machine(RuleBasedStateMachine):
     # What must hold -------------------------------------------------------------------------------
 
     def look(self, run_id: int) -> dict[str, Any]:
-        found: dict[str, Any] = EffectRun.objects.filter(pk=run_id).values().get()
+        found: dict[str, Any] = Run.objects.filter(pk=run_id).values().get()
         return found
 
     def holds(self, held: ClaimedRun) -> bool:
@@ -331,7 +331,7 @@ class Machine(RuleBasedStateMachine):
             row = rows.get(key)
             version, state = (row.lifecycle_version, row.status) if row is not None else (None, None)
             wrong += [(key, said) for said in model.broken_rules_of_history(history, version, state)]
-        runs = {run["id"]: run for run in EffectRun.objects.values()}
+        runs = {run["id"]: run for run in Run.objects.values()}
         for number, run in runs.items():
             wrong += [(number, said) for said in model.broken_rules_of_run(run)]
             if number in self.runs:
@@ -377,8 +377,8 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Left alone, everything comes to an end: no run is stuck, no follow-up waits, no parcel is stranded."""
-        unfinished = EffectRun.objects.filter(status__in=["queued", "running"], reminder="")
-        waiting = EffectRun.objects.filter(follow_up="pending")
+        unfinished = Run.objects.filter(status__in=["queued", "running"], reminder="")
+        waiting = Run.objects.filter(follow_up="pending")
         try:
             self.guarded, Machine.how = False, "succeeds"
             for _ in range(12):
@@ -391,7 +391,7 @@ class Machine(RuleBasedStateMachine):
             assert list(unfinished) == []
             assert list(waiting) == []
             for parcel in Parcel.objects.filter(status="labelling"):
-                run = EffectRun.objects.get(record_id=str(parcel.pk), stay_version=parcel.lifecycle_version)
+                run = Run.objects.get(record_id=str(parcel.pk), stay_version=parcel.lifecycle_version)
                 assert run.status == "cancelled" or run.follow_up == "abandoned", "stranded"
             target(float(len(self.runs)), label="runs")
         finally:

@@ -34,7 +34,7 @@ from lifecycle.exceptions import (
     WrongState,
 )
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectAttempt, EffectRun, OperatorAction, Tick, TransitionLog, TriggerHold
+from lifecycle.models import OperatorAction, Run, RunAttempt, Tick, TransitionLog, TriggerHold
 from lifecycle.runtime import create, fire, fire_many
 from lifecycle.sweeps.tick import tick
 from tests.cases.lifecycles.folders import behaviours
@@ -62,7 +62,7 @@ PROFILE = settings(
     suppress_health_check=list(HealthCheck),
 )
 OPTIONS = {"RETAIN_SUCCEEDED": None, "RETAIN_FAILED": None}
-TABLES = (EffectAttempt, EffectRun, TransitionLog, OperatorAction, TriggerHold, Tick, Folder, Name)
+TABLES = (RunAttempt, Run, TransitionLog, OperatorAction, TriggerHold, Tick, Folder, Name)
 SLUGS = ("a", "b", "c", "d")
 ALIASES = ("default", "other")
 SOURCES = {"take": ("shelf",), "put_back": ("table", "filed"), "clear": ("shelf", "table")}
@@ -121,7 +121,7 @@ class People(RuleBasedStateMachine):
             (
                 ctx.record._state.db,
                 ctx.record.pk,
-                EffectRun.objects.using(ctx.record._state.db).get(pk=ctx.run_id).entry_id,
+                Run.objects.using(ctx.record._state.db).get(pk=ctx.run_id).entry_id,
             )
         )
 
@@ -315,7 +315,7 @@ class People(RuleBasedStateMachine):
         pending = self.pending()
         with behaving("hook of a follow-up", behave):
             drain(seconds=600, runs=100)
-        assert not EffectRun.objects.filter(status__in=["queued", "running"]).exists()
+        assert not Run.objects.filter(status__in=["queued", "running"]).exists()
         for (using, slug), told in self.known.items():
             if (using, slug) in pending and ending != "refused" and told.columns["status"] == "table":
                 self.moved(told, "file", {})
@@ -324,7 +324,7 @@ class People(RuleBasedStateMachine):
         """The records whose present stay has a run that is due."""
         found = set()
         for (using, slug), told in self.known.items():
-            runs = EffectRun.objects.using(using).filter(
+            runs = Run.objects.using(using).filter(
                 record_id=slug, status="queued", entry_id__gte=told.began, available_at__lte=self.now
             )
             latest = TransitionLog.objects.using(using).filter(record_id=slug, pk__gte=told.began).order_by("pk").last()
@@ -407,7 +407,7 @@ class People(RuleBasedStateMachine):
     @invariant()
     def no_run_was_doubled(self) -> None:
         for using in ALIASES:
-            entries = list(EffectRun.objects.using(using).values_list("entry_id", "effect"))
+            entries = list(Run.objects.using(using).values_list("entry_id", "effect"))
             assert len(entries) == len(set(entries))
 
     def teardown(self) -> None:

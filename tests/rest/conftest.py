@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from lifecycle import dispatch
 from lifecycle.dispatch.recording import RecordingDispatcher
-from lifecycle.models import EffectRun, OperatorAction, TransitionLog
+from lifecycle.models import OperatorAction, Run, TransitionLog
 from lifecycle.runtime import create
 from tests.support.models import Parcel, Ticket
 
@@ -53,7 +53,7 @@ def unchanged() -> Callable[[], Any]:
     """All that is stored, to compare before with after."""
 
     def picture() -> Any:
-        models = (Ticket, Parcel, TransitionLog, EffectRun, OperatorAction)
+        models = (Ticket, Parcel, TransitionLog, Run, OperatorAction)
         return [list(model._default_manager.order_by("pk").values()) for model in models]
 
     return picture

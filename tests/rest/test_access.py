@@ -14,7 +14,7 @@ from rest_framework.routers import DefaultRouter
 from rest_framework.test import APIClient
 
 from lifecycle import SYSTEM
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire
 from tests.rest.conftest import assert_error, client_of, user_with
 from tests.rest.support import TicketViewSet
@@ -126,9 +126,9 @@ def records(settings: Any, db: None) -> dict[str, Any]:
 def fit(endpoint: str) -> None:
     """Makes every run such that the endpoint's operator_action is possible."""
     if endpoint.startswith("retry"):
-        EffectRun.objects.update(status="failed", outcome="failed", attempts=1)
+        Run.objects.update(status="failed", outcome="failed", attempts=1)
     elif endpoint == "continue":
-        EffectRun.objects.update(status="succeeded", outcome="succeeded", follow_up="abandoned")
+        Run.objects.update(status="succeeded", outcome="succeeded", follow_up="abandoned")
 
 
 def client(actor: str) -> APIClient:
@@ -222,7 +222,7 @@ def test_a_session_with_its_token_gets_through(records: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("actor", ["viewer", "actor"])
 def test_who_is_no_operator_sees_no_inside_of_a_run(records: dict[str, Any], actor: str) -> None:
-    EffectRun.objects.update(result={"secret": "yes"}, status="succeeded")
+    Run.objects.update(result={"secret": "yes"}, status="succeeded")
     caller = client(actor)
     for endpoint in ("view", "runs", "history"):
         assert "secret" not in ask(caller, endpoint, records).content.decode()

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from lifecycle import SYSTEM
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire
 from tests.rest.conftest import assert_error, client_of
 from tests.support.models import Ticket
@@ -108,9 +108,9 @@ def test_what_is_sent_right_is_done(records: dict[str, Any], root: APIClient, en
     """Else the table above would prove nothing."""
     address, good = ENDPOINTS[endpoint]
     if endpoint == "retry":
-        EffectRun.objects.update(status="failed", outcome="failed", attempts=1)
+        Run.objects.update(status="failed", outcome="failed", attempts=1)
     elif endpoint == "continue":
-        EffectRun.objects.update(status="succeeded", outcome="succeeded", follow_up="abandoned")
+        Run.objects.update(status="succeeded", outcome="succeeded", follow_up="abandoned")
     assert root.post(address.format(**records), good, format="json").status_code in (200, 201)
 
 

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from lifecycle import SYSTEM, clock
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire, register_guard
 from tests.rest.conftest import assert_error, client_of, user_with
 from tests.support.models import Parcel, Ticket
@@ -59,7 +59,7 @@ def test_records_are_found_by_their_failed_runs(operator: User) -> None:
     good, bad = (create(Parcel(), actor=SYSTEM) for _ in range(2))
     for parcel in (good, bad):
         fire(parcel, "send", actor=SYSTEM)
-    EffectRun.objects.filter(record_id=str(bad.pk)).update(status="dead")
+    Run.objects.filter(record_id=str(bad.pk)).update(status="dead")
     client = client_of(operator)
 
     def found(query: Any) -> list[str]:
@@ -67,7 +67,7 @@ def test_records_are_found_by_their_failed_runs(operator: User) -> None:
 
     assert found({"has_failed_run": "true"}) == [str(bad.pk)]
     assert found({"has_failed_run": "false"}) == [str(good.pk)]
-    EffectRun.objects.filter(record_id=str(bad.pk)).update(status="queued")  # retried
+    Run.objects.filter(record_id=str(bad.pk)).update(status="queued")  # retried
     assert found({"has_failed_run": "true"}) == []
 
 
@@ -76,7 +76,7 @@ def test_records_are_found_by_how_long_a_follow_up_waits(operator: User) -> None
     now = clock.now()
     for parcel, days, follow_up in zip(parcels, (3, 0, 3), ("pending", "pending", "applied"), strict=True):
         fire(parcel, "send", actor=SYSTEM)
-        EffectRun.objects.filter(record_id=str(parcel.pk)).update(
+        Run.objects.filter(record_id=str(parcel.pk)).update(
             status="succeeded", follow_up=follow_up, finished_at=now - timedelta(days=days)
         )
     yesterday = (now - timedelta(days=1)).isoformat()

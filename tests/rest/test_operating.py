@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from lifecycle import clock
-from lifecycle.models import EffectRun, OperatorAction
+from lifecycle.models import OperatorAction, Run
 from lifecycle.runtime import create, fire
 from tests.rest.conftest import assert_error, client_of
 from tests.support.models import Parcel
@@ -21,7 +21,7 @@ ENDPOINTS = ["retry", "continue", "cancel"]
 
 
 @pytest.fixture
-def run(parcel: Parcel, user: User) -> EffectRun:
+def run(parcel: Parcel, user: User) -> Run:
     return fire(parcel, "send", actor=user).runs[0]
 
 
@@ -34,8 +34,8 @@ def url(parcel: Parcel, run: Any, endpoint: str) -> str:
     return f"/api/parcels/{parcel.pk}/runs/{getattr(run, 'pk', run)}/{endpoint}/"
 
 
-def test_a_failed_run_is_enqueued_again(operators: APIClient, parcel: Parcel, run: EffectRun, operator: User) -> None:
-    EffectRun.objects.update(status="failed", attempts=3, finished_at=clock.now())
+def test_a_failed_run_is_enqueued_again(operators: APIClient, parcel: Parcel, run: Run, operator: User) -> None:
+    Run.objects.update(status="failed", attempts=3, finished_at=clock.now())
     response = operators.post(url(parcel, run, "retry"), {"reason": "The printer is back."}, format="json")
     assert response.status_code == 200
     assert response.json()["runs"][0]["status"] == "queued"
@@ -48,7 +48,7 @@ def test_a_failed_run_is_enqueued_again(operators: APIClient, parcel: Parcel, ru
     )
 
 
-def test_a_queued_run_is_cancelled(operators: APIClient, parcel: Parcel, run: EffectRun) -> None:
+def test_a_queued_run_is_cancelled(operators: APIClient, parcel: Parcel, run: Run) -> None:
     response = operators.post(url(parcel, run, "cancel"), {}, format="json")
     assert response.status_code == 200
     assert response.json()["runs"][0]["status"] == "cancelled"
@@ -66,22 +66,22 @@ def test_a_queued_run_is_cancelled(operators: APIClient, parcel: Parcel, run: Ef
 def test_what_does_not_fit_the_run_is_a_conflict(
     operators: APIClient,
     parcel: Parcel,
-    run: EffectRun,
+    run: Run,
     unchanged: Callable[[], Any],
     endpoint: str,
     status: str,
     body: dict[str, Any],
     code: str,
 ) -> None:
-    EffectRun.objects.update(status=status)
+    Run.objects.update(status=status)
     before = unchanged()
     assert_error(operators.post(url(parcel, run, endpoint), body, format="json"), 409, code)
     assert unchanged() == before
 
 
-def test_a_leased_run_is_not_touched_without_saying_so(operators: APIClient, parcel: Parcel, run: EffectRun) -> None:
+def test_a_leased_run_is_not_touched_without_saying_so(operators: APIClient, parcel: Parcel, run: Run) -> None:
     far = clock.now().replace(year=clock.now().year + 1, day=1)
-    EffectRun.objects.update(status="running", lease_until=far, leased_by="w", fence=1)
+    Run.objects.update(status="running", lease_until=far, leased_by="w", fence=1)
     assert_error(operators.post(url(parcel, run, "cancel"), {}, format="json"), 409, "run_busy")
     without = assert_error(
         operators.post(url(parcel, run, "cancel"), {"force": True}, format="json"), 400, "invalid_input"
@@ -93,9 +93,9 @@ def test_a_leased_run_is_not_touched_without_saying_so(operators: APIClient, par
 
 
 def test_a_follow_up_that_is_still_refused_is_a_conflict_and_its_try_is_kept(
-    operators: APIClient, parcel: Parcel, run: EffectRun
+    operators: APIClient, parcel: Parcel, run: Run
 ) -> None:
-    EffectRun.objects.update(
+    Run.objects.update(
         status="succeeded", outcome="succeeded", result={"label": "x" * 101}, follow_up="abandoned", fence=1
     )
     response = operators.post(url(parcel, run, "continue"), {"reason": "Try."}, format="json")
@@ -106,10 +106,8 @@ def test_a_follow_up_that_is_still_refused_is_a_conflict_and_its_try_is_kept(
     assert parcel.status == "labelling"
 
 
-def test_a_waiting_follow_up_is_continued(operators: APIClient, parcel: Parcel, run: EffectRun) -> None:
-    EffectRun.objects.update(
-        status="succeeded", outcome="succeeded", result={"label": "L-1"}, follow_up="abandoned", fence=1
-    )
+def test_a_waiting_follow_up_is_continued(operators: APIClient, parcel: Parcel, run: Run) -> None:
+    Run.objects.update(status="succeeded", outcome="succeeded", result={"label": "L-1"}, follow_up="abandoned", fence=1)
     response = operators.post(url(parcel, run, "continue"), {}, format="json")
     assert response.status_code == 200
     assert (response.json()["state"], response.json()["record"]["label"]) == ("sent", "L-1")
@@ -117,7 +115,7 @@ def test_a_waiting_follow_up_is_continued(operators: APIClient, parcel: Parcel, 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
 def test_operating_needs_its_own_permission(
-    api: APIClient, parcel: Parcel, run: EffectRun, unchanged: Callable[[], Any], endpoint: str
+    api: APIClient, parcel: Parcel, run: Run, unchanged: Callable[[], Any], endpoint: str
 ) -> None:
     before = unchanged()
     assert_error(
@@ -130,7 +128,7 @@ def test_operating_needs_its_own_permission(
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
 def test_a_run_of_another_record_is_not_found(
-    operators: APIClient, parcel: Parcel, run: EffectRun, user: User, unchanged: Callable[[], Any], endpoint: str
+    operators: APIClient, parcel: Parcel, run: Run, user: User, unchanged: Callable[[], Any], endpoint: str
 ) -> None:
     other = create(Parcel(), actor=user)
     before = unchanged()
@@ -139,9 +137,9 @@ def test_a_run_of_another_record_is_not_found(
 
 
 def test_a_run_of_another_lifecycle_with_the_same_record_id_is_not_found(
-    operators: APIClient, parcel: Parcel, run: EffectRun
+    operators: APIClient, parcel: Parcel, run: Run
 ) -> None:
-    EffectRun.objects.update(lifecycle="tickets")
+    Run.objects.update(lifecycle="tickets")
     assert_error(operators.post(url(parcel, run, "cancel"), {}, format="json"), 404, "not_found")
 
 
@@ -167,7 +165,7 @@ def test_a_run_that_cannot_be_is_not_found(operators: APIClient, parcel: Parcel,
 def test_a_body_that_does_not_fit_changes_nothing(
     operators: APIClient,
     parcel: Parcel,
-    run: EffectRun,
+    run: Run,
     unchanged: Callable[[], Any],
     endpoint: str,
     body: Any,
@@ -181,5 +179,5 @@ def test_a_body_that_does_not_fit_changes_nothing(
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_other_methods_are_not_allowed(operators: APIClient, parcel: Parcel, run: EffectRun, endpoint: str) -> None:
+def test_other_methods_are_not_allowed(operators: APIClient, parcel: Parcel, run: Run, endpoint: str) -> None:
     assert_error(operators.get(url(parcel, run, endpoint)), 405, "method_not_allowed")

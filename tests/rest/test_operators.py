@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from lifecycle import SYSTEM, clock
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create, fire
 from tests.rest.conftest import assert_error, client_of
 from tests.support.models import Parcel
@@ -25,12 +25,12 @@ def operators(operator: User) -> APIClient:
 
 
 @pytest.fixture
-def runs(db: None) -> list[EffectRun]:
+def runs(db: None) -> list[Run]:
     found = []
     for _ in range(3):
         found += fire(create(Parcel(), actor=SYSTEM), "send", actor=SYSTEM).runs
     found += fire(create(Parcel(), actor=SYSTEM), "take_back", actor=SYSTEM).runs
-    EffectRun.objects.filter(pk=found[0].pk).update(status="failed", error_code="no_paper", follow_up="abandoned")
+    Run.objects.filter(pk=found[0].pk).update(status="failed", error_code="no_paper", follow_up="abandoned")
     return found
 
 
@@ -50,7 +50,7 @@ def test_every_definition_is_told(operators: APIClient) -> None:
     assert {"tickets", "parcels"} <= {one["name"] for one in operators.get("/lifecycle/definitions/").json()}
 
 
-def test_all_runs_are_listed_newest_first(operators: APIClient, runs: list[EffectRun]) -> None:
+def test_all_runs_are_listed_newest_first(operators: APIClient, runs: list[Run]) -> None:
     results = operators.get("/lifecycle/runs/").json()["results"]
     assert [one["id"] for one in results] == [run.pk for run in reversed(runs)]
     assert results[0]["lifecycle"] == "parcels"
@@ -58,8 +58,8 @@ def test_all_runs_are_listed_newest_first(operators: APIClient, runs: list[Effec
     assert results[0]["known_effect"] is True
 
 
-def test_runs_of_unknown_effects_are_marked(operators: APIClient, runs: list[EffectRun]) -> None:
-    EffectRun.objects.update(lifecycle="gone")
+def test_runs_of_unknown_effects_are_marked(operators: APIClient, runs: list[Run]) -> None:
+    Run.objects.update(lifecycle="gone")
     assert {one["known_effect"] for one in operators.get("/lifecycle/runs/").json()["results"]} == {False}
 
 
@@ -77,16 +77,16 @@ def test_runs_of_unknown_effects_are_marked(operators: APIClient, runs: list[Eff
         ("status=failed&effect=refund_postage", 0),
     ],
 )
-def test_runs_are_filtered(operators: APIClient, runs: list[EffectRun], query: str, number: int) -> None:
+def test_runs_are_filtered(operators: APIClient, runs: list[Run], query: str, number: int) -> None:
     assert len(operators.get(f"/lifecycle/runs/?{query}").json()["results"]) == number
 
 
-def test_runs_are_filtered_by_record_and_age(operators: APIClient, runs: list[EffectRun]) -> None:
+def test_runs_are_filtered_by_record_and_age(operators: APIClient, runs: list[Run]) -> None:
     def found(**query: str) -> list[int]:
         return [one["id"] for one in operators.get("/lifecycle/runs/", query).json()["results"]]
 
     assert found(record_id=runs[1].record_id) == [runs[1].pk]
-    EffectRun.objects.filter(pk=runs[2].pk).update(created_at=clock.now() - timedelta(days=3))
+    Run.objects.filter(pk=runs[2].pk).update(created_at=clock.now() - timedelta(days=3))
     yesterday = (clock.now() - timedelta(days=1)).isoformat()
     assert found(created_before=yesterday) == [runs[2].pk]
     assert len(found(created_after=yesterday)) == 3
@@ -117,7 +117,7 @@ def test_whatever_iso_8601_can_say_is_a_moment(operators: APIClient, moment: str
     assert operators.get("/lifecycle/runs/", {"created_before": moment}).status_code == 200
 
 
-def test_a_page_costs_one_statement_however_long_it_is(operators: APIClient, runs: list[EffectRun]) -> None:
+def test_a_page_costs_one_statement_however_long_it_is(operators: APIClient, runs: list[Run]) -> None:
     operators.get("/lifecycle/runs/")
     with CaptureQueriesContext(connection) as sent:
         operators.get("/lifecycle/runs/")

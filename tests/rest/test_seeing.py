@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
 
 from lifecycle import clock
-from lifecycle.models import EffectRun, ParameterOverride, TransitionLog
+from lifecycle.models import ParameterOverride, Run, TransitionLog
 from lifecycle.runtime import create, fire
 from tests.rest.conftest import assert_error, client_of, user_with
 from tests.rest.support import TicketViewSet
@@ -133,7 +133,7 @@ def _edit(ticket: Ticket) -> None:
 
 def _enqueue(ticket: Ticket) -> None:
     entry, now = TransitionLog.objects.latest("id"), clock.now()
-    EffectRun.objects.create(
+    Run.objects.create(
         entry=entry,
         lifecycle="tickets",
         record_id=str(ticket.pk),
@@ -160,7 +160,7 @@ def test_whatever_changes_makes_a_new_view(api: APIClient, ticket: Ticket, chang
 def test_a_run_that_only_changes_its_status_makes_a_new_view(api: APIClient, ticket: Ticket) -> None:
     _enqueue(ticket)
     tag = view(api, ticket)["ETag"]
-    EffectRun.objects.update(status="succeeded", finished_at=clock.now())  # even under a stopped clock
+    Run.objects.update(status="succeeded", finished_at=clock.now())  # even under a stopped clock
     assert view(api, ticket, tag).status_code == 200
 
 
@@ -210,7 +210,7 @@ def test_a_uuid_key_and_another_lookup_column_have_tags_too(api: APIClient, parc
     fire(parcel, "send", actor=User.objects.get(username="agent"))
     address = f"/api/parcels/{parcel.pk}/lifecycle/"
     tag = api.get(address)["ETag"]
-    EffectRun.objects.update(status="running", fence=1)
+    Run.objects.update(status="running", fence=1)
     assert api.get(address, headers={"If-None-Match": tag}).status_code == 200
 
 
@@ -248,7 +248,7 @@ def test_a_cursor_that_was_tampered_with_is_not_found(api: APIClient, ticket: Ti
 
 def test_what_is_inside_a_run_is_for_operators(parcel: Parcel, user: User, operator: User) -> None:
     fire(parcel, "send", actor=user, request_id="mine")
-    EffectRun.objects.update(result={"secret": "yes"})
+    Run.objects.update(result={"secret": "yes"})
     address = f"/api/parcels/{parcel.pk}"
     for endpoint in ("runs", "lifecycle", "history"):
         told = client_of(user).get(f"{address}/{endpoint}/").content.decode()

@@ -14,7 +14,7 @@ from lifecycle import SYSTEM, Refuse, registry
 from lifecycle.doctor import examine
 from lifecycle.exceptions import WrongState
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
@@ -81,7 +81,7 @@ def test_a_state_is_renamed_by_three_deployments_and_nothing_is_lost(deploy: Dep
     deploy(Before)
     one, two, three = papers(3)
     [draft] = papers(1, submitted=False)
-    assert EffectRun.objects.count() == 3  # still pending when the first deployment comes
+    assert Run.objects.count() == 3  # still pending when the first deployment comes
 
     deploy(First)
     assert faults() == []

@@ -9,7 +9,7 @@ import pytest
 
 from lifecycle import SYSTEM, registry
 from lifecycle.exceptions import GuardRefused, InvalidRequestId, RecordNotFound, UnknownTransition, WrongState
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, fire_many, register_guard
 from lifecycle.runtime.verbs.batch import fire_due
 from lifecycle.testing import assert_statements
@@ -34,7 +34,7 @@ def test_a_batch_is_written_with_one_update_and_one_insert_of_entries_and_runs(d
 
     assert len(report.fired) == 6
     assert [sql.split()[0] for sql in sent] == ["SELECT", "SELECT", "UPDATE", "INSERT", "INSERT"]
-    assert EffectRun.objects.filter(effect="print_label", stay_version=2).count() == 6
+    assert Run.objects.filter(effect="print_label", stay_version=2).count() == 6
     assert {parcel.lifecycle.history.last().transition for parcel in parcels} == {"send"}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from lifecycle import SYSTEM, Actor
 from lifecycle.exceptions import InvalidInput, NotAnInitialState, RequestReused
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create
 from lifecycle.runtime.verbs.creation import begin
 from tests.support.models import Parcel, Ticket
@@ -92,4 +92,4 @@ def test_a_request_id_of_a_creation_may_be_used_again_by_another_records_transit
 def test_creation_without_an_actor_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="expected a user, SYSTEM or Actor"):
         create(Ticket(), actor=None)
-    assert not EffectRun.objects.exists()
+    assert not Run.objects.exists()

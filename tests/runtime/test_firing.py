@@ -23,7 +23,7 @@ from lifecycle.exceptions import (
     UnsavedEdits,
     WrongState,
 )
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, fire
 from lifecycle.testing import assert_statements
 from tests.support import lifecycles
@@ -105,7 +105,7 @@ def test_an_effect_on_entering_a_state_is_enqueued_bound_to_the_stay() -> None:
 
     fired = parcel.lifecycle.fire("send", actor=SYSTEM)
 
-    run = EffectRun.objects.get(lifecycle="parcels", record_id=str(parcel.pk))
+    run = Run.objects.get(lifecycle="parcels", record_id=str(parcel.pk))
     assert [pending.pk for pending in fired.runs] == [run.pk]
     assert (run.effect, run.status, run.stay_version, run.entry_id) == ("print_label", "queued", 2, fired.entry.pk)
     assert (run.max_attempts, run.queue, run.available_at) == (3, "default", fired.entry.at)
@@ -283,7 +283,7 @@ def test_a_hook_that_raises_rolls_everything_back_and_raises_its_own_error(
 
     assert row(ticket) == ("open", 1)
     assert history(ticket) == ["$create"]
-    assert not EffectRun.objects.filter(lifecycle="tickets").exists()
+    assert not Run.objects.filter(lifecycle="tickets").exists()
     assert (ticket.status, ticket.lifecycle_version, ticket.note) == ("open", 1, "")
 
 
@@ -445,6 +445,6 @@ def test_what_an_outer_transaction_rolls_back_did_not_happen(ticket: Ticket) -> 
         raise ZeroDivisionError
 
     assert row(ticket) == ("open", 1)
-    assert not EffectRun.objects.exists()
+    assert not Run.objects.exists()
     ticket.lifecycle.fire("touch", actor=SYSTEM)
     assert (ticket.status, ticket.lifecycle_version) == ("open", 2)

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from lifecycle import SYSTEM, Lifecycle, Transition, effect, on_enter, registry, signals
 from lifecycle.exceptions import WrongState
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, fire
 from tests.support.models import Parcel, Ticket
 
@@ -95,7 +95,7 @@ def test_a_hook_that_moves_its_own_record_on_ends_the_outer_transition(parcels: 
     assert parcel.status == "sent"
     assert [e.transition for e in parcel.lifecycle.history] == ["$create", "send", "go_on"]
     assert "seen" not in parcels, "the hooks after the one that moved on do not run"
-    assert sorted(run.effect for run in EffectRun.objects.all()) == ["own", "sent"]
+    assert sorted(run.effect for run in Run.objects.all()) == ["own", "sent"]
     assert [run.effect for run in fired.runs] == ["own"]
 
 
@@ -112,7 +112,7 @@ def test_a_hook_that_tried_to_move_on_and_was_refused_does_not_end_it(parcels: d
 
     assert parcel.status == "labelling"
     assert parcels["seen"] == ["send"]
-    assert sorted(run.effect for run in EffectRun.objects.all()) == ["entered", "own"]
+    assert sorted(run.effect for run in Run.objects.all()) == ["entered", "own"]
 
 
 @pytest.mark.django_db

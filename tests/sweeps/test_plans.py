@@ -51,7 +51,7 @@ def finished_runs() -> None:
         [entry] = cursor.fetchone()
         cursor.execute(
             """
-            INSERT INTO lifecycle_effectrun (entry_id, lifecycle, record_id, effect, queue, status, available_at,
+            INSERT INTO lifecycle_run (entry_id, lifecycle, record_id, effect, queue, status, available_at,
                 attempts, max_attempts, retry_base, crashes, max_crashes, fence, lease_seconds, leased_by,
                 idempotency_key, error_kind, error_code, error, outcome, follow_up, follow_up_tries, follow_up_error,
                 reminder, created_at, updated_at)
@@ -63,7 +63,7 @@ def finished_runs() -> None:
             """,
             [entry, WAITING, NOW, NOW, NOW, WAITING + 1000],
         )
-        cursor.execute("ANALYZE lifecycle_effectrun")
+        cursor.execute("ANALYZE lifecycle_run")
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -115,11 +115,11 @@ def test_no_pass_reads_the_runs_that_are_finished(finished_runs: None) -> None:
     assert [queue for queue, _ in due.queue_heads("default")] == ["q0", "q1", "q2"]
     next_queue = due._queued("default").filter(queue__gt="q0").order_by("queue", "available_at", "id")
     plan = explain(next_queue.values_list("queue", "available_at")[:1])
-    assert index_used(plan, "lifecycle_effectrun") == "lifecycle_run_due"
+    assert index_used(plan, "lifecycle_run") == "lifecycle_run_due"
     assert pages(plan) < 20
 
     plan = explain(due.pending_follow_ups("default", NOW).values_list("id", "follow_up_due_at")[:200])
-    assert index_used(plan, "lifecycle_effectrun") == "lifecycle_run_follow_up"
+    assert index_used(plan, "lifecycle_run") == "lifecycle_run_follow_up"
     assert pages(plan) < 20
 
     statements: list[tuple[str, Any]] = []
@@ -134,4 +134,4 @@ def test_no_pass_reads_the_runs_that_are_finished(finished_runs: None) -> None:
     for sql, params in statements:
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN {sql}", params)
-            assert "Seq Scan on lifecycle_effectrun" not in "\n".join(row[0] for row in cursor.fetchall()), sql
+            assert "Seq Scan on lifecycle_run" not in "\n".join(row[0] for row in cursor.fetchall()), sql

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from lifecycle import SYSTEM, clock, conf
 from lifecycle.dispatch.recording import RecordingDispatcher
 from lifecycle.execution.drain import drain
-from lifecycle.models import EffectRun, FollowUp, RunStatus, Tick
+from lifecycle.models import FollowUp, Run, RunStatus, Tick
 from lifecycle.runtime import create, fire, register_guard
 from lifecycle.store import claims, ticks
 from lifecycle.store.claims import Wanted
@@ -119,7 +119,7 @@ class TestParts:
         assert tick(force=True).done("expired_leases") == 0
         time.passes(seconds=2)
         assert tick(force=True).done("expired_leases") == 1
-        run = EffectRun.objects.get()
+        run = Run.objects.get()
         assert (run.status, run.crashes, run.attempts) == (RunStatus.QUEUED, 1, 0)
         time.passes(seconds=6)
         tick(force=True)
@@ -137,7 +137,7 @@ class TestParts:
         parcel = parcel_with_a_pending_label()
         drain()
         undo()
-        assert EffectRun.objects.get().follow_up == FollowUp.PENDING
+        assert Run.objects.get().follow_up == FollowUp.PENDING
         assert tick(force=True).done("follow_ups") == 0
         time.passes(minutes=1, seconds=1)
         report = tick(force=True)
@@ -152,10 +152,8 @@ class TestParts:
         for _ in range(3):
             parcel_with_a_pending_label()
         mail, later = parcel_with_a_pending_label(), parcel_with_a_pending_label()
-        EffectRun.objects.filter(record_id=str(mail.pk)).update(queue="mail")
-        EffectRun.objects.filter(record_id=str(later.pk)).update(
-            queue="later", available_at=time.now + dt.timedelta(hours=1)
-        )
+        Run.objects.filter(record_id=str(mail.pk)).update(queue="mail")
+        Run.objects.filter(record_id=str(later.pk)).update(queue="later", available_at=time.now + dt.timedelta(hours=1))
         woken.clear()
         report = tick(force=True)
         assert woken.published == ["default", "mail"]
@@ -205,7 +203,7 @@ class TestParts:
 
 class TestRetention:
     @pytest.fixture
-    def runs(self, time: Time) -> dict[str, EffectRun]:
+    def runs(self, time: Time) -> dict[str, Run]:
         made = {}
         for name, status, follow_up, age in [
             ("old", RunStatus.SUCCEEDED, FollowUp.APPLIED, 8),
@@ -218,23 +216,23 @@ class TestRetention:
             ("queued", RunStatus.QUEUED, FollowUp.NONE, 100),
         ]:
             parcel = parcel_with_a_pending_label()
-            run = EffectRun.objects.get(record_id=str(parcel.pk))
+            run = Run.objects.get(record_id=str(parcel.pk))
             run.status, run.follow_up = status, follow_up
             run.created_at = time.now - dt.timedelta(days=age)
             run.finished_at = None if status == RunStatus.QUEUED else run.created_at
             run.save()
             made[name] = run
-        EffectRun.objects.get(pk=made["dead"].pk).attempt_rows.create(
+        Run.objects.get(pk=made["dead"].pk).attempt_rows.create(
             number=1, ending="crashed", ended_at=made["dead"].created_at
         )
         return made
 
-    def left(self, runs: dict[str, EffectRun]) -> set[str]:
-        there = set(EffectRun.objects.values_list("pk", flat=True))
+    def left(self, runs: dict[str, Run]) -> set[str]:
+        there = set(Run.objects.values_list("pk", flat=True))
         return {name for name, run in runs.items() if run.pk in there}
 
     def test_only_what_is_finished_settled_and_old_enough_is_deleted(
-        self, time: Time, runs: dict[str, EffectRun], monkeypatch: pytest.MonkeyPatch
+        self, time: Time, runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(retention, "BATCH", 3)
         report = tick(force=True)
@@ -242,10 +240,10 @@ class TestRetention:
         assert self.left(runs) == {"young", "failed", "pending", "abandoned", "queued"}
         assert report.done("retention") == 3
 
-    def test_it_is_done_every_ten_minutes(self, time: Time, runs: dict[str, EffectRun]) -> None:
+    def test_it_is_done_every_ten_minutes(self, time: Time, runs: dict[str, Run]) -> None:
         tick(force=True)
         then = time.now - dt.timedelta(days=8)
-        EffectRun.objects.filter(pk=runs["young"].pk).update(created_at=then, finished_at=then)
+        Run.objects.filter(pk=runs["young"].pk).update(created_at=then, finished_at=then)
         time.passes(minutes=9)
         tick(force=True)
         assert "young" in self.left(runs)
@@ -253,12 +251,12 @@ class TestRetention:
         tick(force=True)
         assert "young" not in self.left(runs)
 
-    def test_nothing_is_deleted_where_runs_are_kept_for_ever(self, runs: dict[str, EffectRun], settings: Any) -> None:
+    def test_nothing_is_deleted_where_runs_are_kept_for_ever(self, runs: dict[str, Run], settings: Any) -> None:
         settings.LIFECYCLE = {"RETAIN_SUCCEEDED": None, "RETAIN_FAILED": None}
         tick(force=True)
         assert self.left(runs) == set(runs)
 
-    def test_the_command_deletes_all_that_is_old_and_can_only_say_so(self, runs: dict[str, EffectRun]) -> None:
+    def test_the_command_deletes_all_that_is_old_and_can_only_say_so(self, runs: dict[str, Run]) -> None:
         out = io.StringIO()
         call_command("lifecycle_prune", "--dry-run", stdout=out)
         assert out.getvalue() == "default: 3 would be deleted\n"

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, connections, transaction
 
 from lifecycle import SYSTEM, registry
-from lifecycle.models import EffectRun, ParameterOverride, TransitionLog, TriggerHold
+from lifecycle.models import ParameterOverride, Run, TransitionLog, TriggerHold
 from lifecycle.runtime import create, fire, fire_many, register_guard
 from lifecycle.store import timing
 from lifecycle.sweeps.tick import TickReport, tick
@@ -141,7 +141,7 @@ class TestRefused:
         assert hold.retry_at == time.now + dt.timedelta(minutes=1)
         broken = TriggerHold.objects.get(record_id=str(poison.pk))
         assert broken.refusals[0]["message"] == "ZeroDivisionError:  a guard with a bug "
-        assert EffectRun.objects.count() == 0
+        assert Run.objects.count() == 0
 
     def test_it_is_asked_again_after_pauses_that_double_up_to_the_maximum(self, time: Time) -> None:
         ticket = solved(title="debt")

@@ -14,23 +14,23 @@ from lifecycle import SYSTEM, registry
 from lifecycle.execution.drain import DrainReport
 from lifecycle.management.commands import lifecycle_worker
 from lifecycle.management.commands.lifecycle_worker import Worker, known_queues
-from lifecycle.models import EffectRun, RunStatus
+from lifecycle.models import Run, RunStatus
 from lifecycle.runtime import create, fire
 from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def enqueue(queue: str = "default") -> EffectRun:
+def enqueue(queue: str = "default") -> Run:
     parcel = create(Parcel(), actor=SYSTEM)
     fire(parcel, "take_back", actor=SYSTEM)
-    run: EffectRun = EffectRun.objects.get(record_id=str(parcel.pk))
-    EffectRun.objects.filter(pk=run.pk).update(queue=queue)
+    run: Run = Run.objects.get(record_id=str(parcel.pk))
+    Run.objects.filter(pk=run.pk).update(queue=queue)
     return run
 
 
-def status(run: EffectRun) -> str:
-    return str(EffectRun.objects.values_list("status", flat=True).get(pk=run.pk))
+def status(run: Run) -> str:
+    return str(Run.objects.values_list("status", flat=True).get(pk=run.pk))
 
 
 def test_by_default_it_serves_every_queue_that_a_lifecycle_or_an_effect_names(redeclare: Callable[..., Any]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from lifecycle.exceptions import UnknownEffect
 from lifecycle.execution import interference
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.testing import fail_effect, reset, run_due, use_services
 from lifecycle.testing.kit import Kit
 from tests.support.lifecycles import ParcelLifecycle
@@ -115,7 +115,7 @@ def test_run_due_says_what_ran_also_when_it_was_queued_again(parcel: Parcel) -> 
     fired(parcel, "send")
     with fail_effect("print_label"):
         [run] = run_due()
-    assert run == EffectRun.objects.get()
+    assert run == Run.objects.get()
     assert run.error_kind == "error"
 
 

@@ -20,7 +20,7 @@ from lifecycle.admin.lifecycles import health, sections
 from lifecycle.admin.lifecycles.parameter_page import change_parameter
 from lifecycle.admin.lists.read_only import ReadOnlyAdmin
 from lifecycle.admin.parts import addresses, permissions
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.store import aliases
 
 # A registry of its own keeps the page's model out of migrations and of everybody's ``apps.get_models()``; it knows the
@@ -47,11 +47,11 @@ class LifecyclesAdmin(ReadOnlyAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Those who may see runs."""
-        return permissions.may_see(request.user, EffectRun)
+        return permissions.may_see(request.user, Run)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """The same."""
-        return permissions.may_see(request.user, EffectRun)
+        return permissions.may_see(request.user, Run)
 
     def get_urls(self) -> list[URLPattern]:
         """The page, and one per parameter."""

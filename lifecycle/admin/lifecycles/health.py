@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from lifecycle import clock, conf, dispatch
 from lifecycle.admin.parts import times
 from lifecycle.admin.parts.icons import icon
-from lifecycle.models import EffectRun, RunStatus, due
+from lifecycle.models import Run, RunStatus, due
 from lifecycle.store import aliases, ticks, timing
 
 # A queue so far behind, with nobody at work on it, needs a person; so much further behind, it needs one in any case.
@@ -82,7 +82,7 @@ def _queues(using: str, name: str) -> list[Tile]:
     # Only a lease that lasts is somebody at work: a killed worker leaves its row behind as running.
     held = Q(status=RunStatus.RUNNING, lease_until__gt=now)
     rows = (
-        EffectRun.objects.using(using)
+        Run.objects.using(using)
         .filter(status__in=[RunStatus.QUEUED, RunStatus.RUNNING])
         .order_by()
         .values("queue")

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from lifecycle import clock
 from lifecycle.admin.parts import addresses, badges, times
 from lifecycle.definition.compiled import Definition
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunStatus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ def unfinished(using: str) -> dict[str, list[dict[str, Any]]]:
     left = Q(status=RunStatus.RUNNING) & ~held
     undone = Q(status__in=[RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.FAILED, RunStatus.DEAD])
     counts = (
-        EffectRun.objects.using(using)
+        Run.objects.using(using)
         .filter(undone | Q(follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED]))
         .order_by()
         .values("lifecycle", "effect", "status", "follow_up")
@@ -60,7 +60,7 @@ def unfinished(using: str) -> dict[str, list[dict[str, Any]]]:
 
 def work_rows(definition: Definition, counts: Sequence[Any], held: int, site: Any) -> list[WorkRow]:
     """From worst to best."""
-    runs = addresses.of(site, "lifecycle_effectrun_changelist") + f"?lifecycle={definition.name}"
+    runs = addresses.of(site, "lifecycle_run_changelist") + f"?lifecycle={definition.name}"
     holds = addresses.of(site, "lifecycle_triggerhold_changelist") + f"?lifecycle={definition.name}"
 
     def of(**wanted: str) -> list[Any]:

@@ -77,7 +77,7 @@ class OperatorActionAdmin(ReadOnlyAdmin):
         if record is not None or row.record_id:
             record = record.link if record is not None else row.record_id
         if row.run_id:
-            url = addresses.of(self.admin_site, "lifecycle_effectrun_change", row.run_id)
+            url = addresses.of(self.admin_site, "lifecycle_run_change", row.run_id)
             run = format_html('<a href="{}">{}</a>', url, _("Run %(n)s") % {"n": row.run_id})
             return format_html("{} · {}", run, record) if record else run
         before = row.before if isinstance(row.before, dict) else {}

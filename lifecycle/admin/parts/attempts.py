@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from lifecycle.models import EffectAttempt, EffectRun, RunStatus
+from lifecycle.models import Run, RunAttempt, RunStatus
 
 MOST_PIPS = 12
 
@@ -21,9 +21,9 @@ PIPS = {
 }
 
 
-def pips(run: EffectRun, attempts: Sequence[EffectAttempt]) -> SafeString:
+def pips(run: Run, attempts: Sequence[RunAttempt]) -> SafeString:
     """The starts of a run as shapes: diamond failed, cross lost, disc succeeded, half disc running, ring not used."""
-    kinds = ["crash" if one.ending == EffectAttempt.Ending.CRASHED else "bad" for one in attempts]
+    kinds = ["crash" if one.ending == RunAttempt.Ending.CRASHED else "bad" for one in attempts]
     if run.status == RunStatus.SUCCEEDED:
         kinds.append("good")
     elif run.status == RunStatus.RUNNING:
@@ -40,7 +40,7 @@ def shapes(kinds: Iterable[str]) -> SafeString:
     return mark_safe(f'<span class="lc-pips" aria-hidden="true">{row}</span>')  # noqa: S308 constants only
 
 
-def attempts_in_words(run: EffectRun) -> str:
+def attempts_in_words(run: Run) -> str:
     """``attempt 2 of 3``, ``3 crashes``, ``not started``."""
     if run.crashes and run.status == RunStatus.DEAD:
         return _("%(number)s crashes") % {"number": run.crashes}

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from lifecycle.admin.parts.icons import icon
 from lifecycle.definition.compiled import Definition
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunStatus
 
 TONES = ("neutral", "progress", "waiting", "success", "danger")
 
@@ -59,7 +59,7 @@ def tone_of(definition: Definition, state: str) -> str:
     return str(tone) if tone in TONES else "neutral" if known.initial or known.final else "progress"
 
 
-def run_badge(run: EffectRun, kind: str = "") -> SafeString:
+def run_badge(run: Run, kind: str = "") -> SafeString:
     """A run's status; one queued for another attempt looks different from one never started."""
     tone, name = OF_STATUS[RunStatus(run.status)]
     label: Any = RunStatus(run.status).label
@@ -68,7 +68,7 @@ def run_badge(run: EffectRun, kind: str = "") -> SafeString:
     return badge(tone, label, name, kind)
 
 
-def follow_up_badge(run: EffectRun, kind: str = "is-quiet") -> SafeString | str:
+def follow_up_badge(run: Run, kind: str = "is-quiet") -> SafeString | str:
     """What became of the follow-up; nothing where there is none."""
     if run.follow_up == FollowUp.NONE:
         return ""

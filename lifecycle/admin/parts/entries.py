@@ -49,7 +49,7 @@ def _cause(entry: Any, site: Any, *, may_see_runs: bool) -> Any:
         said = _("run %(n)s") % {"n": number}
         if not (may_see_runs and number.isdecimal()):
             return _(", from %(what)s") % {"what": said}
-        url = addresses.of(site, "lifecycle_effectrun_change", number)
+        url = addresses.of(site, "lifecycle_run_change", number)
         return format_html(_(", from {}"), format_html('<a href="{}">{}</a>', url, said) if url else said)
     if request_id.startswith("$"):
         return ""

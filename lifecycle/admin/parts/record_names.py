@@ -16,7 +16,7 @@ from lifecycle import registry
 from lifecycle.admin.parts import addresses, labels
 from lifecycle.definition.compiled import Definition
 from lifecycle.exceptions import RecordNotFound
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.store import records
 
 
@@ -40,7 +40,7 @@ class NamedRecord:
         """The state it is in now; empty when not known."""
         return labels.state_label(self.definition, self.state) if self.state else ""
 
-    def is_in_stay(self, run: EffectRun) -> bool:
+    def is_in_stay(self, run: Run) -> bool:
         """Whether the stay that a run belongs to lasts: no entry has ended it, whatever number the version has now."""
         if run.stay_version is None or self.version == run.stay_version:
             return True

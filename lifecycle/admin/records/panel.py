@@ -16,7 +16,7 @@ from lifecycle.admin.parts.entries import entered, happened, who
 from lifecycle.admin.records import effect_runs, triggers
 from lifecycle.admin.records.tools import Tool, elsewhere, tool
 from lifecycle.definition.compiled import Definition
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import view
 from lifecycle.runtime.acting import actor_of
 from lifecycle.store import records
@@ -66,7 +66,7 @@ def panel(request: HttpRequest, page: Any, definition: Definition, record: Any) 
     path = [(e.version, e.transition, e.source or "", e.target) for e in reversed(seen.history)]
     marked: dict[str, Any] = {"current": seen.state, "path": path, "open_transitions": {one.name for one in allowed}}
     ident = f"lc-{definition.name}"
-    may_see_runs = permissions.may_see(request.user, EffectRun)
+    may_see_runs = permissions.may_see(request.user, Run)
     changed_at = getattr(seen.record, definition.changed_at_field)
     state = labels.state_label(definition, seen.state)
     return Panel(
@@ -92,7 +92,7 @@ def panel(request: HttpRequest, page: Any, definition: Definition, record: Any) 
             effect_runs.row(page.admin_site, run, attempts, may_see_runs)
             for run, attempts in effect_runs.with_attempts(seen.runs[:RUNS])
         ],
-        more_runs=_more(page.admin_site, "effectrun", definition, seen.record) if len(seen.runs) > RUNS else "",
+        more_runs=_more(page.admin_site, "run", definition, seen.record) if len(seen.runs) > RUNS else "",
         history=_history(page.admin_site, definition, seen.history, may_see_runs),
         more_history=_more(page.admin_site, "transitionlog", definition, seen.record)
         if len(seen.history) > HISTORY and permissions.may_see(request.user, TransitionLog)

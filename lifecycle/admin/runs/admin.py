@@ -1,4 +1,4 @@
-"""EffectRunAdmin: what is pending, what needs a person, and what a person may do about it."""
+"""RunAdmin: what is pending, what needs a person, and what a person may do about it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lifecycle.admin.parts.reports import MOST_ROWS, ReportRow
 from lifecycle.admin.runs import attention, filters, offers, page, sentences
 from lifecycle.admin.runs.run_list import RunList
 from lifecycle.exceptions import InvalidInput, LifecycleError
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.operations.preconditions import checked_reason
 from lifecycle.runtime.acting import actor_of
 
@@ -38,8 +38,8 @@ ACTIONS: dict[str, Operation] = {
 FORCEABLE = (offers.RETRY, offers.CANCEL)
 
 
-@admin.register(EffectRun)
-class EffectRunAdmin(ReadOnlyAdmin):
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
     list_display = ["run", "record", "state", "tries", "age", "what"]
     list_display_links = ["run"]
     list_filter = [
@@ -187,21 +187,21 @@ class EffectRunAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, run: Any, name: str, reason: str, force: bool, record: Any
     ) -> ReportRow:  # fmt: skip
         title = format_html("{} · {} · {}", run.pk, run.effect, record.label if record else run.record_id)
-        url = reverse(f"{self.admin_site.name}:lifecycle_effectrun_change", args=[run.pk])
+        url = reverse(f"{self.admin_site.name}:lifecycle_run_change", args=[run.pk])
         try:
             fresh = self.operate(request, run, name, reason=reason, force=force)
         except LifecycleError as error:
             return ReportRow(name=title, url=url, done=False, why=reasons.of_error(error))
         return ReportRow(name=title, url=url, done=True, said=offers.done(name, fresh))
 
-    def operate(self, request: HttpRequest, run: Any, name: str, *, reason: str, force: bool) -> EffectRun:
+    def operate(self, request: HttpRequest, run: Any, name: str, *, reason: str, force: bool) -> Run:
         """One operator action about one run; the operations write its audit row, this the admin's own log.
 
         Raises:
             LifecycleError: it is refused; nothing changed.
         """
         forced = {"force": force} if name in FORCEABLE else {}
-        fresh: EffectRun = ACTIONS[name](run, actor=actor_of(request), reason=reason, **forced)
+        fresh: Run = ACTIONS[name](run, actor=actor_of(request), reason=reason, **forced)
         said = offers.done(name, fresh)
         self.log_change(request, fresh, f"{said} {reason}".strip() + (f" ({_('forced')})" if force and forced else ""))
         return fresh

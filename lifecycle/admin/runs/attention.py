@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from lifecycle.admin.parts.icons import icon
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunStatus
 
 # What the sentence above the list counts, and what stands first in the list.
 NEEDS_A_PERSON = Q(follow_up__in=[FollowUp.ABANDONED, FollowUp.PENDING]) | Q(
@@ -28,7 +28,7 @@ URGENCY = Case(
 
 def sentence() -> SafeString:
     """How many runs need a person, and of which kind, each kind linked to its rows."""
-    counts = EffectRun.objects.aggregate(
+    counts = Run.objects.aggregate(
         all=Count("id", filter=NEEDS_A_PERSON),
         abandoned=Count("id", filter=Q(follow_up=FollowUp.ABANDONED)),
         dead=Count("id", filter=Q(status=RunStatus.DEAD)),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from lifecycle import clock, registry
 from lifecycle.admin.lists.lifecycle_filter import UNKNOWN, LifecycleFilter
 from lifecycle.admin.runs import attention
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunStatus
 
 
 class StatusFilter(admin.SimpleListFilter):
@@ -24,7 +24,7 @@ class StatusFilter(admin.SimpleListFilter):
         """The statuses, and the rows that wait for somebody."""
         return [("attention", _("Needs a person")), *RunStatus.choices]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[EffectRun]) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> Any:
         """The runs of the chosen status."""
         value = self.value()
         if value == "attention":
@@ -40,7 +40,7 @@ class FollowUpFilter(admin.SimpleListFilter):
         """What may become of a follow-up."""
         return [(value, _("Waiting") if value == FollowUp.PENDING else label) for value, label in FollowUp.choices]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[EffectRun]) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> Any:
         """The runs whose follow-up stands so."""
         return queryset.filter(follow_up=self.value()) if self.value() in FollowUp.values else queryset
 
@@ -58,7 +58,7 @@ class AgeFilter(admin.SimpleListFilter):
         """How long a run has been pending."""
         return [(name, label) for name, (_length, label) in self.AGES.items()]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[EffectRun]) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> Any:
         """The runs pending for longer."""
         age = self.AGES.get(self.value() or "")
         return queryset.filter(created_at__lt=clock.now() - age[0]) if age else queryset
@@ -74,7 +74,7 @@ class EffectFilter(admin.SimpleListFilter):
         known = {name for one in registry.all() if chosen in (None, one.name) for name in one.effects}
         return [*((name, name) for name in sorted(known)), (UNKNOWN, _("Unknown here"))]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[EffectRun]) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> Any:
         """The runs of one effect."""
         if self.value() == UNKNOWN:
             known = Q()

@@ -11,7 +11,7 @@ from lifecycle import clock
 from lifecycle.admin.parts import times
 from lifecycle.admin.parts.record_names import NamedRecord
 from lifecycle.admin.runs.sentences import Known, known
-from lifecycle.models import EffectRun, FollowUp, RunStatus
+from lifecycle.models import FollowUp, Run, RunStatus
 
 RETRY, CONTINUE, CANCEL = "retry", "continue", "cancel"
 UNFINISHED = (RunStatus.QUEUED, RunStatus.RUNNING)
@@ -31,7 +31,7 @@ class Offer:
     tone: str = ""
 
 
-def offers(run: EffectRun, record: NamedRecord) -> list[Offer]:
+def offers(run: Run, record: NamedRecord) -> list[Offer]:
     """The three operator actions, the most useful one first."""
     about = known(run)
     made = [_retry(run, about, record), _continue(run, about), _cancel(run, about, record)]
@@ -42,7 +42,7 @@ def offers(run: EffectRun, record: NamedRecord) -> list[Offer]:
     return made
 
 
-def done(name: str, run: EffectRun) -> str:
+def done(name: str, run: Run) -> str:
     """What an operator action has come to, as a sentence."""
     about = known(run)
     if name == RETRY:
@@ -54,12 +54,12 @@ def done(name: str, run: EffectRun) -> str:
     return _("Run %(n)s: the follow-up was dropped, the record had moved on.") % {"n": run.pk}
 
 
-def leased(run: EffectRun) -> bool:
+def leased(run: Run) -> bool:
     """Whether a worker holds it at this moment."""
     return run.status == RunStatus.RUNNING and run.lease_until is not None and run.lease_until > clock.now()
 
 
-def _retry(run: EffectRun, about: Known, record: NamedRecord) -> Offer:
+def _retry(run: Run, about: Known, record: NamedRecord) -> Offer:
     def offer(head: str, body: str, **more: Any) -> Offer:
         return Offer(**{"name": RETRY, "label": _("Retry"), "open": True, "head": head, "body": body, **more})
 
@@ -107,7 +107,7 @@ def _retry(run: EffectRun, about: Known, record: NamedRecord) -> Offer:
     return offer(_("Runs the effect again"), again)
 
 
-def _stay_over(run: EffectRun, about: Known, record: NamedRecord) -> str:
+def _stay_over(run: Run, about: Known, record: NamedRecord) -> str:
     """A run that belongs to a stay tells its record nothing once that is over; what leads there is on the record."""
     if run.stay_version is None or record.version is None or record.is_in_stay(run):
         return ""
@@ -133,7 +133,7 @@ def _enqueued_again_by(about: Known, state: str) -> list[str]:
     ]
 
 
-def _continue(run: EffectRun, about: Known) -> Offer:
+def _continue(run: Run, about: Known) -> Offer:
     def offer(head: str, body: str, *, is_open: bool) -> Offer:
         return Offer(name=CONTINUE, label=_("Continue now"), open=is_open, head=head, body=body)
 
@@ -165,7 +165,7 @@ def _continue(run: EffectRun, about: Known) -> Offer:
     )
 
 
-def _cancel(run: EffectRun, about: Known, record: NamedRecord) -> Offer:
+def _cancel(run: Run, about: Known, record: NamedRecord) -> Offer:
     def offer(head: str, body: str, **more: Any) -> Offer:
         defaults = {"name": CANCEL, "label": _("Cancel"), "open": True, "tone": "danger"}
         return Offer(**{**defaults, "head": head, "body": body, **more})
@@ -188,7 +188,7 @@ def _cancel(run: EffectRun, about: Known, record: NamedRecord) -> Offer:
     return offer(_("Ends it without an outcome"), stays)
 
 
-def _lease_rule(run: EffectRun) -> str:
+def _lease_rule(run: Run) -> str:
     said = {"worker": run.leased_by, "time": times.written(run.lease_until)}
     return (
         _("%(worker)s is working on it (lease until %(time)s).") % said

@@ -16,7 +16,7 @@ from lifecycle.admin.parts.attempts import shapes
 from lifecycle.admin.parts.icons import icon
 from lifecycle.admin.runs import offers, sentences
 from lifecycle.admin.runs.sentences import Known, known
-from lifecycle.models import EffectAttempt, EffectRun, FollowUp, OperatorAction, RunStatus
+from lifecycle.models import FollowUp, OperatorAction, Run, RunAttempt, RunStatus, TransitionLog
 from lifecycle.runtime.deciding.sentences import either
 
 
@@ -31,11 +31,11 @@ class Start:
     traceback: str = ""
 
 
-def context(request: HttpRequest, site: Any, run: EffectRun) -> dict[str, Any]:
+def context(request: HttpRequest, site: Any, run: Run) -> dict[str, Any]:
     """Everything the page says."""
     about = known(run)
     record = record_names.named_one(run, request, site)
-    attempts = list(EffectAttempt.objects.filter(run_id=run.pk).order_by("id"))
+    attempts = list(RunAttempt.objects.filter(run_id=run.pk).order_by("id"))
     actions = list(OperatorAction.objects.filter(run_id=run.pk).order_by("-id")[:50])
     made = offers.offers(run, record)
     return {
@@ -69,17 +69,17 @@ def context(request: HttpRequest, site: Any, run: EffectRun) -> dict[str, Any]:
             }
             for row in actions
         ],
-        "history_url": addresses.of(site, "lifecycle_effectrun_history", run.pk),
+        "history_url": addresses.of(site, "lifecycle_run_history", run.pk),
         "operate": permissions.OPERATE,
     }
 
 
-def stamp(run: EffectRun) -> str:
+def stamp(run: Run) -> str:
     """What a decision about a run is made on: it changes whenever the run does."""
     return f"{run.status}.{run.fence}.{run.attempts}.{run.crashes}.{run.follow_up}.{run.follow_up_tries}"
 
 
-def _notice(run: EffectRun, record: Any) -> dict[str, Any] | None:
+def _notice(run: Run, record: Any) -> dict[str, Any] | None:
     said = sentences.notice(run, record.label, record.state_label)
     if said is None:
         return None
@@ -88,22 +88,25 @@ def _notice(run: EffectRun, record: Any) -> dict[str, Any] | None:
     return {"tone": tone, "head": head, "body": body, "icon": icon(icons[tone])}
 
 
-def _facts(run: EffectRun, about: Known, record: Any, site: Any) -> list[tuple[str, Any]]:
-    entry = run.entry
-    entry_url = addresses.of(site, "lifecycle_transitionlog_change", entry.pk)
-    enqueued_by = _("version %(version)s, %(name)s, by %(who)s at %(time)s") % {
+def _enqueued_by(entry: TransitionLog, about: Known, site: Any) -> Any:
+    said = _("version %(version)s, %(name)s, by %(who)s at %(time)s") % {
         "version": entry.version,
         "name": labels.transition_label(about.definition, entry.transition),
         "who": entry.actor_label or entry.actor_id or entry.get_actor_kind_display(),
         "time": times.written(entry.at),
     }
+    url = addresses.of(site, "lifecycle_transitionlog_change", entry.pk)
+    return format_html('<a href="{}">{}</a>', url, said) if url else said
+
+
+def _facts(run: Run, about: Known, record: Any, site: Any) -> list[tuple[str, Any]]:
     ago = _("%(length)s ago") % {"length": times.since(run.created_at)}
     enqueued_at = format_html("{}, {}", times.tag(run.created_at), ago)
     if run.finished_at is not None:
         enqueued_at = format_html("{}; {} {}", enqueued_at, _("finished"), times.tag(run.finished_at))
     facts: list[tuple[str, Any]] = [
         (_("Lifecycle"), run.lifecycle),
-        (_("Enqueued by"), format_html('<a href="{}">{}</a>', entry_url, enqueued_by) if entry_url else enqueued_by),
+        *([(_("Enqueued by"), _enqueued_by(run.entry, about, site))] if run.entry is not None else []),
         (_("Enqueued"), enqueued_at),
     ]
     if run.reminder:
@@ -120,7 +123,7 @@ def _facts(run: EffectRun, about: Known, record: Any, site: Any) -> list[tuple[s
     return facts
 
 
-def _stay(run: EffectRun, record: Any) -> str:
+def _stay(run: Run, record: Any) -> str:
     said = _("version %(version)s") % {"version": run.stay_version}
     if record.version is None:
         return said
@@ -129,7 +132,7 @@ def _stay(run: EffectRun, record: Any) -> str:
     return _("%(stay)s, which is over: the record is at version %(now)s") % {"stay": said, "now": record.version}
 
 
-def _attempts_title(run: EffectRun) -> str:
+def _attempts_title(run: Run) -> str:
     used = run.attempts + (1 if run.status == RunStatus.RUNNING else 0)
     if run.max_attempts is None:
         said = _("Attempts: %(n)s, no limit") % {"n": used}
@@ -140,11 +143,11 @@ def _attempts_title(run: EffectRun) -> str:
     return said
 
 
-def _starts(run: EffectRun, attempts: list[EffectAttempt]) -> list[Start]:
+def _starts(run: Run, attempts: list[RunAttempt]) -> list[Start]:
     starts = [
         Start(
             number=one.number,
-            pip=shapes(["crash" if one.ending == EffectAttempt.Ending.CRASHED else "bad"]),
+            pip=shapes(["crash" if one.ending == RunAttempt.Ending.CRASHED else "bad"]),
             said=format_html('<span class="lc-err">{}</span>', _what_ended(one)),
             facts=_start_facts(one.ended_at, one.started_at, one.worker),
             traceback=one.traceback,
@@ -173,12 +176,12 @@ def _starts(run: EffectRun, attempts: list[EffectAttempt]) -> list[Start]:
     return starts[::-1]
 
 
-def _what_ended(one: EffectAttempt) -> str:
-    if one.ending == EffectAttempt.Ending.CRASHED:
+def _what_ended(one: RunAttempt) -> str:
+    if one.ending == RunAttempt.Ending.CRASHED:
         return _("never reported back (worker lost)")
     if one.error_kind == "heartbeat_timeout":
         return _("fell silent")
-    if one.ending == EffectAttempt.Ending.TIMED_OUT:
+    if one.ending == RunAttempt.Ending.TIMED_OUT:
         return _("timed out")
     return sentences.cut(one.error, 300) or one.error_code or one.error_kind
 
@@ -192,7 +195,7 @@ def _start_facts(at: Any, started: Any, worker: str) -> str:
     return " · ".join(facts)
 
 
-def _follow_up(run: EffectRun, about: Known) -> list[tuple[str, Any]]:
+def _follow_up(run: Run, about: Known) -> list[tuple[str, Any]]:
     if run.follow_up == FollowUp.NONE:
         return []
     rows: list[tuple[str, Any]] = []

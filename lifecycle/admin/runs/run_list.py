@@ -8,7 +8,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 
 from lifecycle.admin.parts import record_names
-from lifecycle.models import EffectAttempt, OperatorAction
+from lifecycle.models import OperatorAction, RunAttempt
 
 
 class RunList(ChangeList):
@@ -20,8 +20,8 @@ class RunList(ChangeList):
         runs: list[Any] = list(self.result_list)
         named = record_names.named(runs, request, self.model_admin.admin_site)
         ids = [run.pk for run in runs]
-        attempts: dict[int, list[EffectAttempt]] = {}
-        for attempt in EffectAttempt.objects.filter(run_id__in=ids).defer("traceback").order_by("id"):
+        attempts: dict[int, list[RunAttempt]] = {}
+        for attempt in RunAttempt.objects.filter(run_id__in=ids).defer("traceback").order_by("id"):
             attempts.setdefault(attempt.run_id, []).append(attempt)
         cancels = {row.run_id: row for row in OperatorAction.objects.filter(run_id__in=ids, action="cancel")}
         for run in runs:

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from lifecycle import clock, conf, exceptions, registry
 from lifecycle.admin.parts import times
 from lifecycle.definition.compiled import CompiledEffect, CompiledTransition, Definition
-from lifecycle.models import EffectRun, FollowUp, OperatorAction, Outcome, RunStatus
+from lifecycle.models import FollowUp, OperatorAction, Outcome, Run, RunStatus
 
 LINE = 160
 
@@ -40,7 +40,7 @@ class Sentence:
     next: Any = ""
 
 
-def known(run: EffectRun) -> Known:
+def known(run: Run) -> Known:
     """Looks a run's names up in this process."""
     definition = registry.find(run.lifecycle)
     effect = definition.effects.get(run.effect) if definition is not None else None
@@ -55,7 +55,7 @@ def known(run: EffectRun) -> Known:
     return Known(definition=definition, effect=effect, follow_up=edge)
 
 
-def line(run: EffectRun, cancelled_by: OperatorAction | None = None) -> Sentence:
+def line(run: Run, cancelled_by: OperatorAction | None = None) -> Sentence:
     """The last column of the list."""
     about = known(run)
     if run.follow_up in (FollowUp.PENDING, FollowUp.ABANDONED) and run.follow_up_tries:
@@ -71,7 +71,7 @@ def line(run: EffectRun, cancelled_by: OperatorAction | None = None) -> Sentence
     return _OF_STATUS[RunStatus(run.status)](run, about, cancelled_by)
 
 
-def _queued(run: EffectRun, about: Known, _by: OperatorAction | None) -> Sentence:
+def _queued(run: Run, about: Known, _by: OperatorAction | None) -> Sentence:
     due_in = run.available_at - clock.now()
     when = _("Due now") if due_in.total_seconds() <= 0 else _("Due in %(length)s") % {"length": times.spoken(due_in)}
     if about.effect is None:
@@ -84,7 +84,7 @@ def _queued(run: EffectRun, about: Known, _by: OperatorAction | None) -> Sentenc
     return Sentence(happened=error(run), next=again)
 
 
-def _running(run: EffectRun, about: Known, _by: OperatorAction | None) -> Sentence:
+def _running(run: Run, about: Known, _by: OperatorAction | None) -> Sentence:
     if run.lease_until is not None and run.lease_until <= clock.now():
         return Sentence(
             happened=_("The lease of %(worker)s has ended.") % {"worker": run.leased_by},
@@ -97,21 +97,21 @@ def _running(run: EffectRun, about: Known, _by: OperatorAction | None) -> Senten
     )
 
 
-def _succeeded(run: EffectRun, about: Known, _by: OperatorAction | None) -> Sentence:
+def _succeeded(run: Run, about: Known, _by: OperatorAction | None) -> Sentence:
     return Sentence(happened=_result(run) or _("Done."))
 
 
-def _failed(run: EffectRun, about: Known, _by: OperatorAction | None) -> Sentence:
+def _failed(run: Run, about: Known, _by: OperatorAction | None) -> Sentence:
     return Sentence(happened=error(run), next=_led_to(run, about))
 
 
-def _dead(run: EffectRun, about: Known, _by: OperatorAction | None) -> Sentence:
+def _dead(run: Run, about: Known, _by: OperatorAction | None) -> Sentence:
     lost = ngettext("%(n)s start never reported back.", "%(n)s starts never reported back.", run.crashes)
     said = format_html('<span class="lc-err">{}</span> {}', run.error_code or run.error_kind, lost % {"n": run.crashes})
     return Sentence(happened=said, next=_led_to(run, about))
 
 
-def _cancelled(run: EffectRun, about: Known, by: OperatorAction | None) -> Sentence:
+def _cancelled(run: Run, about: Known, by: OperatorAction | None) -> Sentence:
     if by is None:
         return Sentence(happened=cut(run.error) or _("Cancelled: its stay was over."))
     who = by.actor_label or by.actor_id
@@ -130,7 +130,7 @@ _OF_STATUS = {
 }
 
 
-def error(run: EffectRun) -> Any:
+def error(run: Run) -> Any:
     """The last error: its code, then its text."""
     if run.error_kind == "timeout":
         return format_html('<span class="lc-err">{}</span> {}', _("Timed out"), cut(run.error))
@@ -143,7 +143,7 @@ def error(run: EffectRun) -> Any:
     return format_html('<span class="lc-err">{}</span> {}', code, cut(run.error.removeprefix(f"{code}: ")))
 
 
-def tries(run: EffectRun) -> str:
+def tries(run: Run) -> str:
     """How often the follow-up was refused, and when it is tried again."""
     most = conf.options().follow_up_tries
     if run.follow_up == FollowUp.ABANDONED:
@@ -153,7 +153,7 @@ def tries(run: EffectRun) -> str:
     return _("Tried %(number)s of %(most)s times, next at %(time)s") % said
 
 
-def notice(run: EffectRun, record: str, state: str) -> tuple[str, Any, Any] | None:
+def notice(run: Run, record: str, state: str) -> tuple[str, Any, Any] | None:
     """The page's notice as tone, headline and sentence; None where nothing needs saying."""
     about = known(run)
     facts = {"effect": run.effect, "record": record, "state": state, "name": about.follow_up_label, "n": run.pk}
@@ -180,7 +180,7 @@ def _two_lines(first: Any, second: str) -> Any:
     return format_html("{}<br>{}", first, second) if second else first
 
 
-def _stuck_follow_up(run: EffectRun, about: Known, facts: dict[str, Any]) -> tuple[str, Any, Any]:
+def _stuck_follow_up(run: Run, about: Known, facts: dict[str, Any]) -> tuple[str, Any, Any]:
     heads = {
         Outcome.SUCCEEDED.value: _("“%(effect)s” is done. %(record)s does not know it yet."),
         Outcome.FAILED.value: _("“%(effect)s” has failed. %(record)s does not know it yet."),
@@ -214,7 +214,7 @@ def _dropped(about: Known) -> str:
     return _("%(name)s dropped:") % {"name": about.follow_up_label}
 
 
-def _led_to(run: EffectRun, about: Known) -> str:
+def _led_to(run: Run, about: Known) -> str:
     if run.follow_up == FollowUp.APPLIED and about.follow_up is not None:
         return _("The record was told: %(name)s.") % {"name": about.follow_up_label}
     if run.follow_up == FollowUp.NONE:
@@ -222,7 +222,7 @@ def _led_to(run: EffectRun, about: Known) -> str:
     return ""
 
 
-def _result(run: EffectRun) -> str:
+def _result(run: Run) -> str:
     if not isinstance(run.result, dict):
         return "" if run.result is None else cut(json.dumps(run.result, ensure_ascii=False))
     told = [f"{key} {value}" for key, value in run.result.items() if value not in (None, "", {}, [])]

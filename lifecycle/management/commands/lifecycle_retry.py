@@ -17,7 +17,7 @@ from lifecycle.definition.names import effect_name
 from lifecycle.exceptions import LifecycleError
 from lifecycle.management import arguments
 from lifecycle.management.progress import Progress
-from lifecycle.models import EffectRun, RunStatus, stuck
+from lifecycle.models import Run, RunStatus, stuck
 from lifecycle.operations import retry_run
 from lifecycle.store import aliases, timing
 
@@ -149,7 +149,7 @@ def _chosen(using: str, options: dict[str, Any]) -> Any:
     return rows.filter(pk__in=options["runs"]) if options["runs"] else rows
 
 
-def _each(rows: Any, limit: int | None, done: int) -> Iterator[EffectRun]:
+def _each(rows: Any, limit: int | None, done: int) -> Iterator[Run]:
     """The runs in the order of their ids, a batch in memory at a time; what is retried meanwhile disturbs nothing."""
     last = 0
     while limit is None or done < limit:
@@ -162,7 +162,7 @@ def _each(rows: Any, limit: int | None, done: int) -> Iterator[EffectRun]:
         last = batch[-1].pk
 
 
-def _retried(run: EffectRun, options: dict[str, Any]) -> Line:
+def _retried(run: Run, options: dict[str, Any]) -> Line:
     try:
         retry_run(run, actor=_operator(), reason=options["reason"], force=options["force"])
     except LifecycleError as error:
@@ -170,7 +170,7 @@ def _retried(run: EffectRun, options: dict[str, Any]) -> Line:
     return _line(run)
 
 
-def _would(run: EffectRun) -> Line:
+def _would(run: Run) -> Line:
     definition = registry.find(run.lifecycle)
     if definition is None or run.effect not in definition.effects:
         known = f"This process knows no effect '{run.effect}' of a lifecycle '{run.lifecycle}'."
@@ -178,7 +178,7 @@ def _would(run: EffectRun) -> Line:
     return _line(run)
 
 
-def _line(run: EffectRun, error: LifecycleError | None = None) -> Line:
+def _line(run: Run, error: LifecycleError | None = None) -> Line:
     return Line(
         run=run.pk,
         lifecycle=run.lifecycle,

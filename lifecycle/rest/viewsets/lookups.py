@@ -9,7 +9,7 @@ from django.db import models
 from django.http import Http404
 
 from lifecycle.exceptions import LifecycleError
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.rest import fingerprints, requests
 from lifecycle.rest.viewsets import addresses
 from lifecycle.rest.viewsets.hooks import ViewSetHooks
@@ -88,15 +88,15 @@ class RecordLookup(ViewSetHooks):
         parts = self.get_fingerprint_parts(record)
         return fingerprints.fingerprint(record, self.definition, records.text_id(record), reader, parts)
 
-    def _run_of(self, record: Any) -> EffectRun:
+    def _run_of(self, record: Any) -> Run:
         """The run in the address, if it is this record's."""
         text = str(self.kwargs["run"])
         if text.startswith("-") or len(text) > 18 or not addresses.NUMBER.fullmatch(text):
             raise Http404
-        run: EffectRun | None = self._runs_of(record).filter(pk=int(text)).first()
+        run: Run | None = self._runs_of(record).filter(pk=int(text)).first()
         if run is None:
             raise Http404
         return run
 
     def _runs_of(self, record: Any) -> Any:
-        return EffectRun.objects.using(record._state.db).of_life(self.definition.name, records.text_id(record))
+        return Run.objects.using(record._state.db).of_life(self.definition.name, records.text_id(record))

@@ -18,13 +18,13 @@ from lifecycle.definition.contexts import Record, TransitionContext
 from lifecycle.definition.transitions import Transition
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import Conflict, LifecycleError, Refused
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime.deciding import expectations, orders, requests, together
 from lifecycle.runtime.deciding.orders import FiringOrder
 from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
 from lifecycle.runtime.verbs.subjects import Part, Subjects, chunks
 from lifecycle.runtime.writing import announcements, frames, retrying, rows, steps
-from lifecycle.store import effect_runs, history, lives, moving, records, transactions
+from lifecycle.store import enqueueing, history, lives, moving, records, transactions
 from lifecycle.store.record_keys import RecordKey
 
 BATCH_SIZE = 200
@@ -232,15 +232,15 @@ def _write(
     entries = history.append_many(
         [steps.entry_of(order, ctx, records.version_of(definition, ctx.record)) for ctx, _, _ in decided], using
     )
-    runs: dict[int, list[EffectRun]] = {}
-    everything: list[EffectRun] = []
+    runs: dict[int, list[Run]] = {}
+    everything: list[Run] = []
     for (ctx, _, _), entry in zip(decided, entries, strict=True):
         enqueued = rows.runs_to_enqueue(
             definition, entry, ctx, transition_effects=order.transition.effects, entering=True
         )
         runs[entry.pk] = enqueued
         everything += enqueued
-    effect_runs.enqueue(everything, using)
+    enqueueing.enqueue(everything, using)
     after_commit.wake(using, {run.queue for run in everything if run.available_at <= now})
     _announce(definition, [(ctx.record, entry) for (ctx, _, _), entry in zip(decided, entries, strict=True)], using)
     frames.moved(ctx.key for ctx, _, _ in decided)

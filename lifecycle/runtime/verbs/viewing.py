@@ -8,7 +8,7 @@ from django.db import router
 
 from lifecycle import registry
 from lifecycle.definition.contexts import Record
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime.results import RecordView
 from lifecycle.runtime.verbs.asking import available
 from lifecycle.store import records
@@ -33,7 +33,7 @@ def view(record: Record, *, actor: Any, lifecycle: Any = None, history: int = 50
     record_id = records.text_id(fresh)
     entries = TransitionLog.objects.using(using).of_life(definition.name, record_id).filter(version__lte=version)
     enqueued = (
-        EffectRun.objects.using(using)
+        Run.objects.using(using)
         .of_life(definition.name, record_id)
         .filter(entry__version__lte=version)
         .select_related("entry")

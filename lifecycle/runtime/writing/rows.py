@@ -12,8 +12,8 @@ from lifecycle.conf import options
 from lifecycle.definition.compiled import CompiledEffect, CompiledTransition, Definition
 from lifecycle.definition.contexts import TransitionContext
 from lifecycle.exceptions import InvalidRoute, InvalidSet
-from lifecycle.models import EffectRun, TransitionLog
-from lifecycle.store import effect_runs, readable
+from lifecycle.models import Run, TransitionLog
+from lifecycle.store import enqueueing, readable
 from lifecycle.suggest import did_you_mean
 
 
@@ -122,7 +122,7 @@ def runs_to_enqueue(
     *,
     transition_effects: Sequence[str],
     entering: bool,
-) -> list[EffectRun]:
+) -> list[Run]:
     """What an entry enqueues: the transition's effects, then (``entering``) those of the state and its reminders."""
     runs = [_run(definition, definition.effects[name], written, bound=False) for name in transition_effects]
     if entering:
@@ -133,7 +133,7 @@ def runs_to_enqueue(
     return runs
 
 
-def _reminders(definition: Definition, written: TransitionLog, ctx: TransitionContext[Any]) -> Iterable[EffectRun]:
+def _reminders(definition: Definition, written: TransitionLog, ctx: TransitionContext[Any]) -> Iterable[Run]:
     for reminder in definition.reminders.values():
         if written.target in reminder.when:
             run = _run(definition, definition.effects[reminder.effect], written, bound=True)
@@ -143,10 +143,10 @@ def _reminders(definition: Definition, written: TransitionLog, ctx: TransitionCo
             yield run
 
 
-def _run(definition: Definition, effect: CompiledEffect, written: TransitionLog, *, bound: bool) -> EffectRun:
+def _run(definition: Definition, effect: CompiledEffect, written: TransitionLog, *, bound: bool) -> Run:
     chosen = options()
     stay = effect.stay_bound if effect.stay_bound is not None else bound
-    return EffectRun(
+    return Run(
         entry=written,
         lifecycle=written.lifecycle,
         record_id=written.record_id,
@@ -156,7 +156,7 @@ def _run(definition: Definition, effect: CompiledEffect, written: TransitionLog,
         available_at=written.at + effect.delay,
         max_attempts=effect.retry.attempts,
         max_crashes=chosen.max_crashes,
-        lease_seconds=effect_runs.lease_seconds(effect),
+        lease_seconds=enqueueing.lease_seconds(effect),
         marks_entry=effect.marks_entry,
         trace_context=tracing.carried(),
         created_at=written.at,

@@ -17,7 +17,7 @@ from lifecycle.runtime.deciding import evaluator, expectations, inputs, requests
 from lifecycle.runtime.deciding.orders import FiringOrder
 from lifecycle.runtime.results import Fired
 from lifecycle.runtime.writing import announcements, frames, rows
-from lifecycle.store import effect_runs, history, lives, moving, parameters, records, transactions
+from lifecycle.store import enqueueing, history, lives, moving, parameters, records, transactions
 from lifecycle.store.record_keys import RecordKey
 
 
@@ -78,7 +78,7 @@ def enqueue(
 ) -> list[Any]:
     """Writes what an entry enqueues in one statement and sees to it that workers are woken after the commit."""
     runs = rows.runs_to_enqueue(definition, entry, ctx, transition_effects=effects, entering=entering)
-    enqueued = effect_runs.enqueue(runs, using)
+    enqueued = enqueueing.enqueue(runs, using)
     after_commit.wake(using, {run.queue for run in enqueued if run.available_at <= entry.at})
     return enqueued
 

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from lifecycle.definition.names import effect_name
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.store import timing
 
-TABLE = EffectRun._meta.db_table
+TABLE = Run._meta.db_table
 
 # The columns a worker needs, in the order of `claimed`; read by hand-written SQL, no ORM on the hot path.
 COLUMNS = (
     "id",
+    "kind",
     "entry_id",
     "lifecycle",
     "record_id",
@@ -50,7 +51,8 @@ class ClaimedRun:
     """A run as its worker holds it. ``id`` and ``fence`` together are the proof of the lease."""
 
     id: int
-    entry_id: int
+    kind: str
+    entry_id: int | None
     lifecycle: str
     record_id: str
     effect: str

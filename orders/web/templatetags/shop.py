@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 from orders.lifecycles import OrderLifecycle
 from orders.models import CURRENCY_SIGNS, Order, money
 from orders.web.clock_times import clock_time
@@ -82,7 +82,7 @@ def state_badge(state: str, size: str = "") -> SafeString:
 
 
 @register.simple_tag
-def run_badge(run: EffectRun) -> SafeString:
+def run_badge(run: Run) -> SafeString:
     tone, name = RUN_BADGES[run.status]
     if run.status == "queued" and (run.attempts or run.crashes):
         tone, name = "waiting", "undo"
@@ -90,7 +90,7 @@ def run_badge(run: EffectRun) -> SafeString:
 
 
 @register.simple_tag
-def follow_up_badge(run: EffectRun) -> SafeString:
+def follow_up_badge(run: Run) -> SafeString:
     tone, name = FOLLOW_UP_BADGES[run.follow_up]
     label = _("Waits") if run.follow_up == "pending" else run.get_follow_up_display()
     return badge(tone, label, icon_name=name, size="is-quiet")
@@ -229,7 +229,7 @@ def states_in_words(number: int) -> str:
 
 
 @register.simple_tag
-def enqueueing_run(entry: TransitionLog, work: list[Any]) -> EffectRun | None:
+def enqueueing_run(entry: TransitionLog, work: list[Any]) -> Run | None:
     """The run whose outcome fired an entry, if it is among those shown."""
     request_id = entry.request_id or ""
     if not request_id.startswith("$run:"):

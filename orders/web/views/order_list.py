@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from orders.lifecycles import OrderLifecycle
 from orders.models import Order
 from orders.web import etags, expiry, fingerprints, next_steps, to_ship
@@ -78,8 +78,8 @@ class Row:
 
 def _rows(orders: list[Order], now: Any, reader: Any) -> list[Row]:
     window = expiry.payment_window()
-    runs: dict[str, EffectRun] = {}
-    latest = EffectRun.objects.filter(
+    runs: dict[str, Run] = {}
+    latest = Run.objects.filter(
         lifecycle=OrderLifecycle.definition.name, record_id__in=[str(order.pk) for order in orders]
     ).order_by("id")
     for run in latest:
@@ -92,7 +92,7 @@ def _rows(orders: list[Order], now: Any, reader: Any) -> list[Row]:
 
 def _stuck() -> int:
     """Orders whose work was done or given up, and that nobody but an operator can move on."""
-    waiting = EffectRun.objects.filter(lifecycle=OrderLifecycle.definition.name, follow_up__in=next_steps.STUCK)
+    waiting = Run.objects.filter(lifecycle=OrderLifecycle.definition.name, follow_up__in=next_steps.STUCK)
     return waiting.order_by().values("record_id").distinct().count()
 
 

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.runtime import create
 from lifecycle.testing import Kit
 from orders.factories import OrderFactory, StrayPaymentFactory
@@ -96,7 +96,7 @@ def test_an_entry_a_run_and_a_stray_payment_make_a_new_page(
     tag, listed = (clerk_client.get(page).headers["etag"] for page in (path, "/"))
     order.lifecycle.fire(OrderLifecycle.checkout, actor=clerk)
     tag, listed = changed(tag), changed(listed, "/")
-    EffectRun.objects.update(fence=7)
+    Run.objects.update(fence=7)
     tag, listed = changed(tag), changed(listed, "/")
     StrayPaymentFactory(order=order)
     tag = changed(tag)

@@ -10,7 +10,7 @@ from ticketing.lifecycles import ContractLifecycle, TicketLifecycle
 from ticketing.models import Contract, Ticket
 
 from lifecycle import SYSTEM, Fired, RecordView, Transition, afire, create, fire, fire_many
-from lifecycle.models import EffectRun, TransitionLog
+from lifecycle.models import Run, TransitionLog
 
 
 def answers_know_the_model(ticket: Ticket) -> None:
@@ -26,9 +26,9 @@ def answers_know_the_model(ticket: Ticket) -> None:
 
 def querysets_know_their_rows(ticket: Ticket) -> None:
     entries: QuerySet[TransitionLog] = ticket.lifecycle.history.filter(transition="assign")
-    runs: QuerySet[EffectRun] = ticket.lifecycle.runs
+    runs: QuerySet[Run] = ticket.lifecycle.runs
     assert_type(entries.get(), TransitionLog)
-    assert_type(runs.get(), EffectRun)
+    assert_type(runs.get(), Run)
 
 
 def columns_know_their_values(ticket: Ticket, contract: Contract) -> None:

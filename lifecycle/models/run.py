@@ -1,4 +1,4 @@
-"""EffectRun and EffectAttempt: an effect enqueued once by one entry, and its starts that did not simply succeed."""
+"""Run and RunAttempt: claimable work, enqueued once, and its starts that did not simply succeed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from lifecycle.definition.names import effect_name
 from lifecycle.models.history import TransitionLog, life_begins
 
 
+class RunKind(models.TextChoices):
+    """What is to be done; a kind says how it is called, what ends it and what follows (`lifecycle.execution.kinds`)."""
+
+    EFFECT = "effect", _("Effect")
+
+
 class RunStatus(models.TextChoices):
+    HELD = "held", _("Held")
     QUEUED = "queued", _("Queued")
     RUNNING = "running", _("Running")
     SUCCEEDED = "succeeded", _("Succeeded")
@@ -38,21 +45,28 @@ class Outcome(models.TextChoices):
     DEAD = "dead", _("Dead")
 
 
-class EffectRunQuerySet(models.QuerySet["EffectRun"]):
-    def of(self, lifecycle: str, record_id: str) -> EffectRunQuerySet:
+class RunQuerySet(models.QuerySet["Run"]):
+    def of(self, lifecycle: str, record_id: str) -> RunQuerySet:
         """One record's runs, oldest first."""
         return self.filter(lifecycle=lifecycle, record_id=record_id).order_by("id")
 
-    def of_life(self, lifecycle: str, record_id: str) -> EffectRunQuerySet:
+    def of_life(self, lifecycle: str, record_id: str) -> RunQuerySet:
         """The same without those of earlier records of the same key, which were deleted."""
         return self.of(lifecycle, record_id).filter(entry__version__gte=life_begins(lifecycle, record_id, self.db))
 
 
-class EffectRun(models.Model):
-    """One effect enqueued by one entry: queued, running under a lease, or finished."""
+class Run(models.Model):
+    """One piece of claimable work: queued, running under a lease, or finished.
+
+    A held run may not start yet: it stands outside the index of what is due. ``entry`` is what enqueued it; work that
+    no transition asked for has none.
+    """
 
     id = models.BigAutoField(primary_key=True)
-    entry = models.ForeignKey(TransitionLog, on_delete=models.PROTECT, related_name="runs", db_index=False)
+    kind = models.CharField(max_length=10, choices=RunKind.choices, default=RunKind.EFFECT, db_default=RunKind.EFFECT)
+    entry = models.ForeignKey(
+        TransitionLog, on_delete=models.PROTECT, related_name="runs", db_index=False, null=True, blank=True
+    )
     lifecycle = models.CharField(max_length=100)
     record_id = models.CharField(max_length=255)
     effect = models.CharField(max_length=100)
@@ -99,11 +113,11 @@ class EffectRun(models.Model):
     updated_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    objects: Any = EffectRunQuerySet.as_manager()
+    objects: Any = RunQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("effect run")
-        verbose_name_plural = _("effect runs")
+        verbose_name = _("run")
+        verbose_name_plural = _("runs")
         ordering = ["id"]
         indexes = [
             models.Index(
@@ -122,7 +136,7 @@ class EffectRun(models.Model):
         return f"{effect_name(self.lifecycle, self.effect)} #{self.pk} ({self.status})"
 
 
-class EffectAttempt(models.Model):
+class RunAttempt(models.Model):
     """A start of a run that failed, timed out or crashed; a start that simply succeeded writes none."""
 
     class Ending(models.TextChoices):
@@ -131,7 +145,7 @@ class EffectAttempt(models.Model):
         CRASHED = "crashed", _("Crashed")
 
     id = models.BigAutoField(primary_key=True)
-    run = models.ForeignKey(EffectRun, on_delete=models.CASCADE, related_name="attempt_rows")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="attempt_rows")
     number = models.PositiveIntegerField()
     ending = models.CharField(max_length=10, choices=Ending.choices)
     worker = models.CharField(max_length=150, blank=True, default="")
@@ -143,8 +157,8 @@ class EffectAttempt(models.Model):
     traceback = models.TextField(blank=True, default="")
 
     class Meta:
-        verbose_name = _("effect attempt")
-        verbose_name_plural = _("effect attempts")
+        verbose_name = _("attempt")
+        verbose_name_plural = _("attempts")
         ordering = ["id"]
 
     def __str__(self) -> str:

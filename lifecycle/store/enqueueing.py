@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from lifecycle import conf
 from lifecycle.definition.compiled import CompiledEffect
-from lifecycle.models import EffectRun
+from lifecycle.models import Run
 from lifecycle.store import inserting
 
 
@@ -18,6 +18,6 @@ def lease_seconds(effect: CompiledEffect) -> int:
     return math.ceil(lease.total_seconds())
 
 
-def enqueue(runs: Sequence[EffectRun], using: str) -> list[EffectRun]:
+def enqueue(runs: Sequence[Run], using: str) -> list[Run]:
     """Inserts what one transition (or batch) enqueues; must stand in the transition's transaction."""
     return inserting.insert_many(runs, using)
