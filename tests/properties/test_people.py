@@ -394,7 +394,7 @@ class People(RuleBasedStateMachine):
 
     def pending_kinds(self, using: str, slug: str, **of_entry: Any) -> list[str]:
         """The kinds of what waits for a record, of its entries with such versions."""
-        runs = EffectRun.objects.using(using).filter(
+        runs = Run.objects.using(using).filter(
             record_id=slug, **{f"entry__{name}": value for name, value in of_entry.items()}
         )
         found = {
