@@ -133,17 +133,17 @@ def meta() -> str:
 
 
 META = {
-    "model": "The model whose records live this life.",
-    "name": "The stable name stored in rows; never renamed.",
-    "initial": "The state records begin in, or a list; the first is the default.",
-    "final": "States that nothing leaves by `ANY`.",
-    "states": "Labels and `meta` per state, where the field's choices are not enough.",
+    "model": "The model that has this lifecycle.",
+    "name": "The name that is stored in rows. It must never change.",
+    "initial": "The state in which records begin, or a list of states of which the first is the default.",
+    "final": "States in which the process has ended. `ANY` does not include them.",
+    "states": "Labels and `meta` of states, if the field's choices are not enough.",
     "state_field": "The column that holds the state.",
     "changed_at_field": "The column that holds when the state last changed.",
-    "version_field": "The column that grows by one per transition.",
+    "version_field": "The column with the version, which grows by one with each transition.",
     "accessor": "The attribute on records: `order.lifecycle`.",
-    "services": "A callable or dotted path; what it makes is `self.services`, replaceable in tests.",
-    "queue": "The queue its effects wait in, unless an effect names another.",
+    "services": "A callable or its dotted path. What it returns is `self.services`, and can be replaced in tests.",
+    "queue": "The queue of its effects, unless an effect names another.",
 }
 
 

@@ -28,65 +28,69 @@ class Options:
 
     database_guard: bool = field(
         default=False,
-        metadata={"help": "Install a database trigger that refuses a changed status without a new version."},
+        metadata={"help": "Install a database trigger that rejects a changed status without a new version."},
     )
     database_guard_unmanaged: tuple[str, ...] = field(
         default=(),
-        metadata={"help": "Unmanaged models (`app.Model`) whose tables get that trigger, too."},
+        metadata={"help": "Unmanaged models (`app.Model`) whose tables get this trigger too."},
     )
     begin_saved: bool = field(
         default=False,
-        metadata={"help": "Write the first entry of records that are saved without `create()`, at the insert."},
+        metadata={"help": "Write the first history entry of records that are saved without `create()`, at the insert."},
     )
     dispatcher: str | None = field(
         default=None,
         metadata={
-            "help": "Dotted path of the class that wakes workers after a commit. None: Celery's where Celery is "
-            "installed; elsewhere nobody is woken, and `lifecycle_worker` polls."
+            "help": "Dotted path of the class that wakes workers after a commit. None: Celery's, if Celery is "
+            "installed; otherwise no worker is woken, and `lifecycle_worker` polls."
         },
     )
     queues: Mapping[str, str] = field(
         default_factory=dict,
-        metadata={"help": "Celery queue for each of our queues, where it is not Celery's default."},
+        metadata={"help": "The Celery queue for each queue of a lifecycle, if it is not Celery's default queue."},
     )
     lease: dt.timedelta = field(
         default=dt.timedelta(seconds=60),
         metadata={
-            "help": "How soon a lost worker is noticed; workers renew their claims, however long an effect takes.",
+            "help": "How soon a lost worker is noticed. Workers renew their leases, so effects may take longer.",
             "minimum": dt.timedelta(seconds=1),
         },
     )
-    max_crashes: int = field(default=3, metadata={"help": "After so many lost leases a run is dead.", "minimum": 1})
+    max_crashes: int = field(
+        default=3, metadata={"help": "A run is dead after it has lost this many leases.", "minimum": 1}
+    )
     crash_backoff: dt.timedelta = field(
-        default=dt.timedelta(seconds=5), metadata={"help": "Pause before a run whose worker was lost starts again."}
+        default=dt.timedelta(seconds=5), metadata={"help": "Pause before a run starts again after its worker was lost."}
     )
-    tick_every: dt.timedelta = field(
-        default=dt.timedelta(seconds=5), metadata={"help": "How often the pass over time and accidents is made."}
-    )
+    tick_every: dt.timedelta = field(default=dt.timedelta(seconds=5), metadata={"help": "How often the tick is made."})
     celery_tick: bool = field(
-        default=True, metadata={"help": "Let every Celery worker tick by itself; off for those who prefer beat."}
+        default=True,
+        metadata={"help": "Every Celery worker ticks by itself. False if beat schedules `lifecycle.tick`."},
     )
     drain_seconds: float = field(
-        default=20.0, metadata={"help": "For so many seconds one drain starts new runs.", "minimum": 0}
+        default=20.0, metadata={"help": "How many seconds a drain goes on starting runs.", "minimum": 0}
     )
-    drain_runs: int = field(default=500, metadata={"help": "So many runs one drain starts at most.", "minimum": 1})
+    drain_runs: int = field(default=500, metadata={"help": "How many runs a drain starts at most.", "minimum": 1})
     payload_limit: int = field(
         default=64 * 1024, metadata={"help": "Largest input, result or checkpoint, in bytes of JSON.", "minimum": 256}
     )
     follow_up_backoff: dt.timedelta = field(
-        default=dt.timedelta(minutes=1), metadata={"help": "First pause after a refused follow-up; it doubles."}
+        default=dt.timedelta(minutes=1),
+        metadata={"help": "Pause after the first refusal of a follow-up. It doubles with each further one."},
     )
     follow_up_maximum: dt.timedelta = field(
         default=dt.timedelta(hours=1), metadata={"help": "Longest pause between two tries of a follow-up."}
     )
     follow_up_tries: int = field(
-        default=10, metadata={"help": "After so many refusals a follow-up is abandoned.", "minimum": 1}
+        default=10, metadata={"help": "A follow-up is abandoned after this many refusals.", "minimum": 1}
     )
     hold_backoff: dt.timedelta = field(
-        default=dt.timedelta(minutes=1), metadata={"help": "First pause after a refused timeout; it doubles."}
+        default=dt.timedelta(minutes=1),
+        metadata={"help": "Pause after the first refusal of a timeout or deadline. It doubles with each further one."},
     )
     hold_maximum: dt.timedelta = field(
-        default=dt.timedelta(hours=1), metadata={"help": "Longest pause between two tries of a refused timeout."}
+        default=dt.timedelta(hours=1),
+        metadata={"help": "Longest pause between two tries of a refused timeout or deadline."},
     )
     retain_succeeded: dt.timedelta | None = field(
         default=dt.timedelta(days=7),
@@ -96,11 +100,15 @@ class Options:
         default=dt.timedelta(days=90), metadata={"help": "How long failed and dead runs are kept; None: for ever."}
     )
     publish_timeout: float = field(
-        default=0.5, metadata={"help": "So many seconds a silent broker may hold a commit up.", "minimum": 0.01}
+        default=0.5,
+        metadata={
+            "help": "How many seconds a broker that does not answer may delay a request after its commit.",
+            "minimum": 0.01,
+        },
     )
     breaker_maximum: float = field(
         default=10.0,
-        metadata={"help": "Longest pause, in seconds, between two tries of a failing broker.", "minimum": 0},
+        metadata={"help": "Longest pause, in seconds, before a failing broker is tried again.", "minimum": 0},
     )
     request_actor: str | None = field(
         default=None,
@@ -111,7 +119,7 @@ class Options:
     )
     redact: tuple[str, ...] = field(
         default=("password", "passwd", "secret", "token", "authorization", "api_key", "apikey"),
-        metadata={"help": "Names whose values are cut out of stored error texts."},
+        metadata={"help": "Names whose values are removed from stored error texts."},
     )
 
 

@@ -88,7 +88,7 @@ class InvalidRoute(LifecycleError):
 
 
 class InvalidSet(LifecycleError):
-    """A ``set`` returned an owned column or a name that is no field of the record."""
+    """A ``set`` returned a column that only the lifecycle writes, or a name that is not a field of the record."""
 
     code = "invalid_set"
 
@@ -127,7 +127,7 @@ class UnknownEffect(LifecycleError):
 
 
 class RecordNotFound(LifecycleError):
-    """There is no such record, or its id cannot be one of this model's."""
+    """There is no such record, or the id cannot belong to this model."""
 
     code = "record_not_found"
 
@@ -136,25 +136,25 @@ class RecordNotFound(LifecycleError):
 
 
 class InvalidInput(LifecycleError):
-    """The input does not fit; ``problems`` names every field that is wrong."""
+    """The input is not valid; ``problems`` names every field that is wrong."""
 
     code = "invalid_input"
 
 
 class InvalidRequestId(InvalidInput):
-    """A request id is empty, too long, or starts with ``$`` (those are the library's own)."""
+    """A request id is empty, too long, or starts with ``$`` (reserved for the library)."""
 
     code = "invalid_request_id"
 
 
 class RequestReused(LifecycleError):
-    """The request id was spent on another transition, by another actor, or with another input."""
+    """The request id was used before, for another transition, by another actor, or with another input."""
 
     code = "request_reused"
 
 
 class UnsavedEdits(LifecycleError):
-    """The instance holds edits that are not saved; firing would neither write nor keep them."""
+    """The instance has unsaved edits; firing would neither write nor keep them."""
 
     code = "unsaved_edits"
 
@@ -163,19 +163,19 @@ class UnsavedEdits(LifecycleError):
 
 
 class Refused(LifecycleError):
-    """The base of every explained no; ``refusals`` has all reasons."""
+    """The base class of all refusals; ``refusals`` has all reasons."""
 
     code = "refused"
 
 
 class PermissionRefused(Refused, PermissionDenied):
-    """This actor may not (also Django's ``PermissionDenied``, so Django answers 403 by itself)."""
+    """The actor has no permission. Also Django's ``PermissionDenied``, so Django answers 403 by itself."""
 
     code = "permission_denied"
 
 
 class WrongState(Refused):
-    """The transition does not start in the record's state."""
+    """The transition does not start in the record's present state."""
 
     code = "invalid_state"
 
@@ -187,32 +187,32 @@ class StayEnded(WrongState):
 
 
 class GuardRefused(Refused):
-    """A guard said no; ``code`` is the first refusing guard's code."""
+    """A guard refused; ``code`` is the code of the first guard that did."""
 
     code = "guard_refused"
 
 
 class Conflict(LifecycleError):
-    """Somebody else was faster, or the decision was made on an older version. Look again, then try again."""
+    """Somebody else was faster, or the decision was based on an older version. Look again, then try again."""
 
     code = "conflict"
     retryable = True
 
 
 class HistoryAhead(LifecycleError):
-    """The row is older than its history: it was put back by a fixture or a backup. ``lifecycle_repair`` mends it."""
+    """The row is older than its history: a fixture or a backup put it back. ``lifecycle_repair`` repairs it."""
 
     code = "history_ahead"
 
 
 class TransactionBroken(LifecycleError):
-    """Code that was called caught a database error without a savepoint: nothing could be committed, nothing was."""
+    """Code that was called caught a database error without a savepoint, so nothing could be committed."""
 
     code = "transaction_broken"
 
 
 class NestedTooDeep(LifecycleError):
-    """Hooks fire transitions whose hooks fire transitions, and so on, deeper than any process should."""
+    """Hooks fire transitions whose hooks fire transitions, and so on, without an end."""
 
     code = "nested_too_deep"
 
@@ -221,13 +221,13 @@ class NestedTooDeep(LifecycleError):
 
 
 class StateWriteRefused(LifecycleError):
-    """An owned column was about to be written by something that is not the runtime."""
+    """Something other than the lifecycle tried to write a column that only the lifecycle may write."""
 
     code = "state_write_refused"
 
 
 class NotAnInitialState(StateWriteRefused):
-    """A record was about to be created in a state where no record begins."""
+    """A record was to be created in a state that is not an initial state."""
 
     code = "not_an_initial_state"
 
@@ -236,30 +236,30 @@ class NotAnInitialState(StateWriteRefused):
 
 
 class InvalidPayload(LifecycleError):
-    """A value is not JSON, or larger than the limit; ``path`` says where inside it."""
+    """A value is not JSON, or is larger than the limit; ``path`` says which part of it."""
 
     code = "invalid_payload"
 
 
 class LeaseLost(LifecycleError):
-    """The run now belongs to somebody else: stop, write nothing, call nothing."""
+    """Another worker has the run now. An effect that gets this error should stop and call nothing more."""
 
     code = "lease_lost"
 
 
 class RunSettled(LifecycleError):
-    """The run's outcome already led somewhere; running it again needs ``force`` and a reason."""
+    """The run's outcome already led somewhere. Running it again needs ``force`` and a reason."""
 
     code = "run_settled"
 
 
 class RunBusy(LifecycleError):
-    """A worker holds the run's lease."""
+    """A worker is carrying the run out."""
 
     code = "run_busy"
 
 
 class NothingToContinue(LifecycleError):
-    """The run has no follow-up that waits or was abandoned."""
+    """The run has no pending and no abandoned follow-up."""
 
     code = "nothing_to_continue"

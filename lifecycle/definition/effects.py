@@ -162,24 +162,24 @@ def effect(
 
     Args:
         on: the transitions that enqueue it, as objects or names.
-        on_enter: the states whose entering enqueues it; such a run is bound to the stay, see ``stay_bound``.
-        name: the stable key stored in rows (default: the attribute's name).
-        retry: when a failed attempt is followed by another (default: one attempt).
-        timeout: how long one attempt may take (default: 60 seconds); None: as long as it takes.
-        heartbeat_timeout: how long the code may go without calling ``ctx.heartbeat()``; a longer silence ends the
-            attempt like a timeout (default: no limit).
-        lease: how soon a lost worker is noticed (default: the setting ``LEASE``). A living worker renews it by itself,
-            however long the work takes.
+        on_enter: the states that enqueue it when they are entered. The run is bound to the stay, see ``stay_bound``.
+        name: the name that is stored in rows and must not change (default: the attribute's name).
+        retry: when a failed attempt is repeated (default: one attempt).
+        timeout: how long one attempt may take (default: 60 seconds); None: no limit.
+        heartbeat_timeout: the longest time between two calls of ``ctx.heartbeat()``; after a longer time the
+            attempt ends like after a timeout (default: no limit).
+        lease: how soon a lost worker is noticed (default: the setting ``LEASE``). Workers renew it by themselves, so
+            the effect may take longer.
         queue: the queue it waits in (default: the lifecycle's).
-        on_success: the transition its result fires.
-        on_failure: the transition its final failure fires.
-        on_dead: the transition fired when every start crashed (default: ``on_failure``).
-        atomic: True for work that writes only this database and commits together with its finish.
-        stay_bound: whether what it fires belongs to the stay (default: True for ``on_enter``, False for ``on``). The
-            effect is called also when the record has left the state meanwhile, for what must happen outside must
-            happen; only its ``on_success`` or ``on_failure`` is dropped then.
-        only_during_stay: True for work that makes no sense once the record has left: it is not called then, and its
-            run is cancelled (default: False). Looked at right before the call, again before each further attempt.
+        on_success: the transition that is fired with its result.
+        on_failure: the transition that is fired when its last attempt has failed.
+        on_dead: the transition that is fired when too many starts have crashed (default: ``on_failure``).
+        atomic: True for an effect that writes only to this database. It commits together with its outcome.
+        stay_bound: whether its follow-up belongs to the stay (default: True for ``on_enter``, False for ``on``). If the
+            record has left the state meanwhile, the effect is called all the same, but its ``on_success`` or
+            ``on_failure`` is dropped.
+        only_during_stay: True for an effect that makes no sense once the record has left the state. Then it is not
+            called, and its run is cancelled (default: False). Checked right before each attempt.
         delay: how long after the commit it becomes due.
     """
     options = given(

@@ -14,15 +14,15 @@ class Retry:
     The delay after failed attempt *n* is ``min(backoff × factor^(n−1), maximum)``, give or take ``jitter``.
 
     Args:
-        attempts: how many in all, the first included; None: as many as it takes.
-        total: no further attempt begins later than so long after the start of the first one; None: no limit. It cuts
-            no running attempt short, and does not ask about crashes.
+        attempts: how many attempts in all, including the first; None: no limit.
+        total: how long after the start of the first attempt another one may begin; None: no limit. It does not
+            interrupt a running attempt, and does not apply to crashes.
         backoff: the delay after the first failure.
         factor: what each next delay is multiplied by.
         maximum: the longest delay.
-        jitter: the share (0 to 1) by which a delay is moved at random, so that many failures do not return at once.
-        retry_on: only these exception classes are tried again (default: all).
-        no_retry_on: these are never tried again.
+        jitter: the share (0 to 1) by which a delay varies at random, so that many failures do not return at once.
+        retry_on: only these exception classes lead to another attempt (default: all).
+        no_retry_on: these exception classes never lead to another attempt.
     """
 
     attempts: int | None = 1

@@ -37,22 +37,22 @@ class Transition(Declared):
     """An edge of the process. Its name is the attribute it is assigned to.
 
     Args:
-        source: a state, a list, `ANY` (every state that is not final) or ``ANY_EXCEPT(…)``.
-        target: the state it leads to; with several, a ``route`` chooses.
+        source: a state, a list of states, `ANY` (every state that is not final) or ``ANY_EXCEPT(…)``.
+        target: the state it leads to. If there are several, a ``route`` chooses.
         label: what people read on the button; may be a lazy translation.
-        description: a sentence more about it.
-        permission: a permission codename (``"orders.ship_order"``), a callable, or a list; all must agree.
+        description: one more sentence about it.
+        permission: a permission codename (``"orders.ship_order"``), a callable, or a list of which all must agree.
         form: a Django form class that validates and cleans the input.
-        accept: names of record fields taken from the input.
+        accept: names of record fields that are taken from the input.
         secrets: input keys whose values are redacted in the history.
-        manual: False when only server code may fire it.
+        manual: False if only code on the server may fire it.
         effects: effects it enqueues, as objects or names.
         guards: yes/no questions, as methods, functions or dotted paths.
         set: one or more callables that return column values.
         route: the callable that chooses among several targets.
-        hooks: callables inside the transaction, after the record and the entry are written.
-        on_same: ``"ok"`` makes firing it in its target state a no-op instead of a refusal.
-        meta: JSON-able data for pages (tone, confirmation).
+        hooks: callables that run inside the transaction, after the record and the entry are written.
+        on_same: with ``"ok"``, firing it in its target state does nothing, instead of being refused.
+        meta: data for pages (tone, confirmation), which must fit into JSON.
     """
 
     word = "transition"

@@ -24,9 +24,9 @@ class Timeout(Trigger):
 
     Args:
         transition: the transition, as an object or a name.
-        when: the state or states it waits in.
-        after: how long, a ``timedelta`` or ``(parameters) → timedelta``.
-        batch_size: how many records are locked and fired at a time.
+        when: the state or states in which it waits.
+        after: how long a record may stay, a ``timedelta`` or ``(parameters) → timedelta``.
+        batch_size: how many records are locked and fired together.
     """
 
     word = "timeout"
@@ -41,9 +41,9 @@ class Deadline(Trigger):
 
     Args:
         transition: the transition, as an object or a name.
-        when: the state or states it waits in.
+        when: the state or states in which it waits.
         at: the name of a date or datetime field of the record, or an ORM expression.
-        batch_size: how many records are locked and fired at a time.
+        batch_size: how many records are locked and fired together.
     """
 
     word = "deadline"
@@ -58,9 +58,9 @@ class Reminder(Trigger):
 
     Args:
         effect: the effect, as an object or a name.
-        when: the state or states it waits in.
-        after: how long from the stay's beginning, a ``timedelta`` or ``(parameters) → timedelta``.
-        repeat: how long between further ones; None for once per stay.
+        when: the state or states in which it waits.
+        after: how long after the stay began, a ``timedelta`` or ``(parameters) → timedelta``.
+        repeat: how long until it comes again; None: once per stay.
     """
 
     word = "reminder"

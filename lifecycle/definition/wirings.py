@@ -94,9 +94,9 @@ def guard(
 
     Args:
         on: a transition, a list of them, `ANY`, ``ANY_EXCEPT(…)`` or `CREATE`; as objects or names.
-        code: the refusal's code when the function answers False or a message.
-        message: the refusal's sentence when the function answers False.
-        kind: ``precondition`` (the record must change) or ``permission`` (somebody else may).
+        code: the refusal's code, if the function returns False or a message.
+        message: the refusal's sentence, if the function returns False.
+        kind: ``precondition`` (the record would have to change) or ``permission`` (somebody else may fire it).
     """
     made: Callable[[Any], Any] = decorator("guard", on, given(code=code, message=message, kind=kind), unknown)
     return made if function is None else made(function)

@@ -11,7 +11,7 @@ from lifecycle.doctor.finding import ERROR, Finding
 
 
 def unreachable(examined: Examined) -> Iterator[Finding]:
-    """The broker does not answer: only a polling lifecycle_worker finds what is pending."""
+    """The broker does not answer, so only a polling lifecycle_worker finds pending runs."""
     complaint = _asked(examined.limits.broker)
     if complaint is not None:
         yield examined.found(

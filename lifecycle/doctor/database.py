@@ -30,7 +30,7 @@ def unreachable(examined: Examined) -> Iterator[Finding]:
 
 
 def pending_migrations(examined: Examined) -> Iterator[Finding]:
-    """Migrations of the library that this code needs and this database has not seen."""
+    """Migrations of the library that have not been applied to this database."""
     loader = MigrationLoader(connections[examined.using])
     ours = [key for key in loader.graph.nodes if key[0] == "lifecycle"]
     pending = sorted(name for app, name in ours if (app, name) not in loader.applied_migrations)
@@ -47,7 +47,7 @@ def pending_migrations(examined: Examined) -> Iterator[Finding]:
 
 
 def clock_skew(examined: Examined) -> Iterator[Finding]:
-    """The application and the database disagree on what time it is.
+    """The clocks of the application and of the database differ.
 
     Leases, due times and history use the database's clock alone, so nothing breaks; but what the application compares
     with them (a preview, a guard that asks the time by itself, a page) is wrong by as much.

@@ -16,7 +16,7 @@ from lifecycle.store import aliases
 
 
 def missing_triggers(examined: Examined) -> Iterator[Finding]:
-    """State columns that the setting wants guarded and the database does not guard."""
+    """State columns without the database trigger that DATABASE_GUARD asks for."""
     if not conf.options().database_guard:
         return
     models = _models(examined)
@@ -35,7 +35,7 @@ def missing_triggers(examined: Examined) -> Iterator[Finding]:
 
 
 def unguarded_columns(examined: Examined) -> Iterator[Finding]:
-    """State columns that no trigger can or may guard, though the setting asks for it."""
+    """State columns that DATABASE_GUARD cannot protect: their table cannot have the trigger, or may not."""
     if not conf.options().database_guard:
         return
     found = installation.unguardable(connections[examined.using], _models(examined), look=True)

@@ -15,7 +15,7 @@ from lifecycle.doctor.finding import ERROR, WARNING, Finding, several
 
 
 def missing(examined: Examined) -> Iterator[Finding]:
-    """Indexes and unique constraints of our tables that are not there, and timeouts without an index of the model's."""
+    """Missing indexes and unique constraints of the library, and timeouts whose model has no index for them."""
     connection = connections[examined.using]
     lacking = [
         f"{model._meta.db_table}.{name}"

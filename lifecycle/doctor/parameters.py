@@ -11,7 +11,7 @@ from lifecycle.store import parameters
 
 
 def unfit(examined: Examined) -> Iterator[Finding]:
-    """Stored values of parameters that do not fit the declaration: the declared ones count instead."""
+    """Stored values of parameters that do not fit the declaration. The declared values are used instead."""
     for definition in examined.definitions:
         _current, complaints = parameters.read_with_complaints(definition, examined.using)
         for name, complaint in complaints.items():

@@ -12,7 +12,7 @@ from lifecycle.store import adoption, records
 
 
 def drifted(examined: Examined) -> Iterator[Finding]:
-    """Rows whose state no entry explains: somebody changed them past the lifecycle."""
+    """Rows whose state is not the one of their last entry: something other than the lifecycle changed them."""
     for definition in examined.definitions:
         examined.say(f"{examined.using}: comparing {definition.name} with their history")
         count, examples, reasons = 0, list[str](), dict[str, int]()
@@ -40,7 +40,7 @@ def drifted(examined: Examined) -> Iterator[Finding]:
 
 
 def unbegun(examined: Examined) -> Iterator[Finding]:
-    """Records that somebody's code saved directly: without an entry, and without what their first state enqueues."""
+    """Records saved without create(): they have no history, and their first state enqueued no effects."""
     for definition in examined.definitions:
         if len(definition.model._meta.pk_fields) > 1:
             continue
@@ -60,7 +60,7 @@ def unbegun(examined: Examined) -> Iterator[Finding]:
 
 
 def strange_states(examined: Examined) -> Iterator[Finding]:
-    """Records in states the lifecycle does not know: no transition starts there, so nothing ever moves them."""
+    """Records in states that the lifecycle does not know. No transition starts there, so nothing moves them."""
     for definition, strange in examined.strange_states:
         if strange.deprecated:
             continue
@@ -78,7 +78,7 @@ def strange_states(examined: Examined) -> Iterator[Finding]:
 
 
 def deprecated_states(examined: Examined) -> Iterator[Finding]:
-    """Records in states that are on their way out: the state may not be removed yet."""
+    """Records in deprecated states. The state must not be removed yet."""
     for definition, strange in examined.strange_states:
         if not strange.deprecated:
             continue

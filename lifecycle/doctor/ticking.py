@@ -17,7 +17,7 @@ _REMEDY = (
 
 
 def no_tick(examined: Examined) -> Iterator[Finding]:
-    """Nobody makes the pass over timeouts, lost workers and waiting follow-ups."""
+    """No worker ticks, so timeouts, lost workers and pending follow-ups are not looked after."""
     last = ticks.read(MAIN, examined.using)
     if last is None or last.last_finished_at is None:
         begun = "" if last is None else " to its end"
@@ -34,7 +34,7 @@ def no_tick(examined: Examined) -> Iterator[Finding]:
 
 
 def failing_ticks(examined: Examined) -> Iterator[Finding]:
-    """The pass is made, and parts of it fail."""
+    """Ticks are made, but parts of them fail."""
     last = ticks.read(MAIN, examined.using)
     failures = int(last.counts.get("failures") or 0) if last is not None else 0
     if failures:

@@ -13,7 +13,7 @@ from lifecycle.store import records
 
 
 def stranded(examined: Examined) -> Iterator[Finding]:
-    """Records whose state waits for an effect that was cancelled, or failed with no transition to follow."""
+    """Records that wait for an effect that was cancelled, or that failed without a follow-up."""
     for definition in examined.definitions:
         for state in definition.states:
             effects = awaited(definition, state)

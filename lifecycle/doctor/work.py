@@ -14,7 +14,7 @@ from lifecycle.suggest import did_you_mean
 
 
 def overdue_runs(examined: Examined) -> Iterator[Finding]:
-    """Runs that have been due for long and that no worker takes."""
+    """Runs that have been due for a long time and that no worker claims."""
     rows = stuck.overdue(examined.using, examined.now - examined.limits.overdue, examined.only)
     for waiting in stuck.overdue_queues(rows):
         yield examined.found(
@@ -30,7 +30,7 @@ def overdue_runs(examined: Examined) -> Iterator[Finding]:
 
 
 def expired_leases(examined: Examined) -> Iterator[Finding]:
-    """Runs in the hands of workers that are gone, taken back by nobody."""
+    """Runs whose lease has expired and that no tick has taken back."""
     rows = stuck.left_leases(examined.using, examined.now - examined.limits.tick, examined.only)
     count = rows.count()
     if count:
@@ -46,7 +46,7 @@ def expired_leases(examined: Examined) -> Iterator[Finding]:
 
 
 def dead_runs(examined: Examined) -> Iterator[Finding]:
-    """Runs whose every start crashed, where no transition followed."""
+    """Dead runs that no transition followed."""
     rows = stuck.dead(examined.using, examined.only)
     count = rows.count()
     if count:
@@ -62,7 +62,7 @@ def dead_runs(examined: Examined) -> Iterator[Finding]:
 
 
 def unknown_effects(examined: Examined) -> Iterator[Finding]:
-    """Pending runs of effects or lifecycles that this code does not know: they wait for code that does."""
+    """Pending runs of effects or lifecycles that this code does not know. They wait for code that does."""
     for found in stuck.pending(examined.using, examined.only):
         definition = registry.find(found.lifecycle)
         if definition is not None and found.effect in definition.effects:
@@ -85,7 +85,7 @@ def unknown_effects(examined: Examined) -> Iterator[Finding]:
 
 
 def abandoned_follow_ups(examined: Examined) -> Iterator[Finding]:
-    """Outcomes whose transition was refused until it was given up: the record does not know what happened."""
+    """Runs whose follow-up was refused too often and was abandoned. Their records do not show the outcome."""
     rows = stuck.abandoned(examined.using, examined.only)
     count = rows.count()
     if count:
@@ -100,7 +100,7 @@ def abandoned_follow_ups(examined: Examined) -> Iterator[Finding]:
 
 
 def blocked_follow_ups(examined: Examined) -> Iterator[Finding]:
-    """Outcomes whose transition was refused and is tried again."""
+    """Runs whose follow-up was refused and will be tried again."""
     rows = stuck.blocked(examined.using, examined.only)
     count = rows.count()
     if count:

@@ -13,7 +13,7 @@ from lifecycle.definition.reading import Declaration
 
 
 def states_are_reachable(declaration: Declaration, definition: Definition) -> Iterator[Problem]:
-    """A state cannot be come to from any initial state."""
+    """A state cannot be reached from any initial state."""
     if not definition.initial:
         return
     seen = reachable(definition, definition.initial)

@@ -19,10 +19,10 @@ LISTED = 20
 
 class Command(BaseCommand):
     help = (
-        "Adopt the rows of a table that was there before its lifecycle: write an entry ($adopt, at the row's own "
-        "version) for every row that has none, and the present time where a row does not say since when it is in its "
-        "state. In batches, beside a running system; may be stopped and started again. Rows in a state the lifecycle "
-        "does not know are listed and left alone; the command then exits with 1."
+        "Adopt the rows of a table that existed before its lifecycle. Every row without history gets an entry "
+        "($adopt, with the row's own version), and the present time where the row does not say when it entered its "
+        "state. Works in batches while the system is running; can be stopped and started again. Rows in a state that "
+        "the lifecycle does not know are listed and left as they are, and the command exits with 1."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             "--batch-size", type=arguments.number(1, 10_000), default=1000, metavar="N",
             help="Rows per transaction (1000).",
         )  # fmt: skip
-        parser.add_argument("--dry-run", action="store_true", help="Say what would be done; write nothing.")
+        parser.add_argument("--dry-run", action="store_true", help="Say what would be done, but write nothing.")
         arguments.add_format(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -16,21 +16,25 @@ from lifecycle.management.progress import Progress
 
 class Command(BaseCommand):
     help = (
-        "Look for faults of a running system: rows changed past their lifecycle, records in unknown or deprecated "
-        "states, work that nobody does or can do, missing indexes and triggers, no tick, clocks that disagree, a "
-        "broker that does not answer. Reads only. Exits with 1 when it found an error, with 0 when all is well. "
-        "--list names the faults."
+        "Look for faults of a running system: rows that something other than the lifecycle changed, records in "
+        "unknown or deprecated states, runs that no worker carries out, missing indexes and triggers, missing ticks, "
+        "clocks that differ, a broker that does not answer. Only reads. Exits with 1 if it finds an error, otherwise "
+        "with 0. --list names the faults."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         usual = Limits()
-        parser.add_argument("--only", action="append", metavar="FAULT", help="Look for this alone; may be repeated.")
-        parser.add_argument("--skip", action="append", metavar="FAULT", help="Do not look for this; may be repeated.")
-        parser.add_argument("--list", action="store_true", help="Name the faults that are looked for, and exit.")
+        parser.add_argument(
+            "--only", action="append", metavar="FAULT", help="Look only for this fault; may be repeated."
+        )
+        parser.add_argument(
+            "--skip", action="append", metavar="FAULT", help="Do not look for this fault; may be repeated."
+        )
+        parser.add_argument("--list", action="store_true", help="List the faults and exit.")
         parser.add_argument(
             "--lifecycle", action="append", metavar="NAME", dest="lifecycles",
-            help="Look at the records and runs of this lifecycle alone; may be repeated. Default: all.",
+            help="Look only at the records and runs of this lifecycle; may be repeated. Default: all.",
         )  # fmt: skip
         arguments.add_database(parser)
         arguments.add_format(parser)

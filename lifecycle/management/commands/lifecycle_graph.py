@@ -59,7 +59,7 @@ TEXTS: dict[str, Callable[[Definition], str]] = {"mermaid": mermaid, "dot": dot}
 class Command(BaseCommand):
     """``manage.py lifecycle_graph orders --format dot | dot -Tsvg > orders.svg``."""
 
-    help = "Prints the diagram of one or more lifecycles (all of them when none is named)."
+    help = "Print the diagram of one or more lifecycles (of all, if none is named)."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:

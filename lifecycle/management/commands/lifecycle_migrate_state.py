@@ -43,10 +43,10 @@ class Moved:
 
 class Command(BaseCommand):
     help = (
-        "Move every record of one state by a transition, as the system, in batches: the step between declaring a state "
-        "deprecated and removing it. Each batch is a transaction of its own, guards, hooks and effects are those of "
-        "any other firing, and the history says who and why. May run beside a live system, be stopped and started "
-        "again: what is moved is no longer in the state. Exits with 1 when a record was refused."
+        "Move every record out of one state by a transition, as the system, in batches. This is the step between "
+        "declaring a state deprecated and removing it. Each batch is a transaction of its own. Guards, hooks and "
+        "effects are those of any other firing, and the history says who and why. Can run while the system is "
+        "running, and can be stopped and started again. Exits with 1 if a record was refused."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -54,15 +54,21 @@ class Command(BaseCommand):
         parser.add_argument("--from", required=True, metavar="STATE", dest="source", help="The state to empty.")
         parser.add_argument("--transition", required=True, metavar="NAME", help="The transition to fire.")
         parser.add_argument(
-            "--reason", metavar="TEXT", help="Kept in each history entry. Default: that the state is emptied."
+            "--reason",
+            metavar="TEXT",
+            help="Kept in each history entry. Default: a sentence that says that the state is emptied.",
         )
         parser.add_argument(
             "--batch-size", type=arguments.number(1, 10_000), default=BATCH_SIZE, metavar="N",
             help=f"Records per transaction ({BATCH_SIZE}).",
         )  # fmt: skip
-        parser.add_argument("--limit", type=arguments.number(1, 10**12), metavar="N", help="Stop after so many.")
         parser.add_argument(
-            "--dry-run", action="store_true", help="Ask every record's guards and say what would be done; move none."
+            "--limit", type=arguments.number(1, 10**12), metavar="N", help="Stop after this many records."
+        )
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="Ask every record's guards and say what would be done, but move none.",
         )
         arguments.add_database(parser, default="where the model is written")
         arguments.add_format(parser)

@@ -20,9 +20,9 @@ from lifecycle.sweeps.passes import Pass
 
 class Command(BaseCommand):
     help = (
-        "Delete finished effect runs that are old enough, in small batches. The tick does the same a little at a time; "
-        "this command goes on until nothing old is left. History entries, unfinished runs and runs with a waiting or "
-        "abandoned follow-up are never deleted."
+        "Delete finished effect runs that are old enough, in small batches. The tick does the same a little at a "
+        "time; this command continues until no old runs are left. History entries, unfinished runs, and runs with a "
+        "pending or abandoned follow-up are never deleted."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             help=f"Keep failed and dead runs for N days (settings: {_shown(keep.failed)}).",
         )  # fmt: skip
         arguments.add_database(parser)
-        parser.add_argument("--dry-run", action="store_true", help="Say how many would be deleted; delete none.")
+        parser.add_argument("--dry-run", action="store_true", help="Say how many would be deleted, but delete none.")
         arguments.add_format(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

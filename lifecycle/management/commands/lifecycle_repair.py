@@ -21,21 +21,23 @@ LISTED = 20
 
 class Command(BaseCommand):
     help = (
-        "Repair rows that their history does not explain (lifecycle_doctor calls them drift): a fixture or a backup "
-        "put them back, or something wrote past the lifecycle. Shows them and asks; then either puts each back to what "
-        "its last entry says, or keeps the row as it is and says so in an entry ($repair) with your reason. No effect "
-        "is enqueued and no hook is called."
+        "Repair rows that do not agree with their history (lifecycle_doctor calls this drift): a fixture or a backup "
+        "put them back, or something other than the lifecycle wrote them. Shows the rows and asks. Then it either "
+        "puts each row back to what its last entry says, or keeps the row and adds an entry ($repair) with your "
+        "reason. No effect is enqueued and no hook is called."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("lifecycle", help="The lifecycle's name.")
         parser.add_argument(
             "--keep", choices=[repair.HISTORY, repair.ROW], default=repair.ROW,
-            help="What is right: the history (the row is put back), or the row (an entry is added). Default: the row.",
+            help="Which is right: the history (the row is put back) or the row (an entry is added). Default: row.",
         )  # fmt: skip
-        parser.add_argument("--record", action="append", default=[], metavar="ID", help="Only this record; repeatable.")
+        parser.add_argument(
+            "--record", action="append", default=[], metavar="ID", help="Only this record; may be repeated."
+        )
         parser.add_argument("--reason", default="", help="Why; kept in the entries. Required with --keep row.")
-        parser.add_argument("--dry-run", action="store_true", help="Say what would be done; write nothing.")
+        parser.add_argument("--dry-run", action="store_true", help="Say what would be done, but write nothing.")
         parser.add_argument("--no-input", "--noinput", action="store_true", help="Do not ask.")
         arguments.add_database(parser, default="where the model is written")
         arguments.add_format(parser)

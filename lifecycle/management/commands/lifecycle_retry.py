@@ -43,10 +43,10 @@ class Line:
 
 class Command(BaseCommand):
     help = (
-        "Queue finished runs again, with fresh attempts and under the same idempotency key: after an outage of the "
-        "other side, say. Chooses by the filters, which must name something; each run is retried by the rules of the "
-        "admin and leaves an audit row with the reason. Runs whose outcome already led somewhere are counted and left "
-        "alone (--force takes them too). Exits with 1 when a run was refused."
+        "Queue finished runs again, for example after an outage of another system. They get fresh attempts and keep "
+        "their idempotency key. At least one filter is required. Each run is retried by the same rules as in the "
+        "admin, and leaves an audit row with the reason. Runs whose outcome already led somewhere are counted and "
+        "left alone (--force retries them too). Exits with 1 if a run was refused."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -64,17 +64,15 @@ class Command(BaseCommand):
             "--older-than",
             type=arguments.duration,
             metavar="DURATION",
-            help="Runs that ended so long ago: 90s, 2h, 3d.",
+            help="Runs that ended at least this long ago: 90s, 2h, 3d.",
         )
-        parser.add_argument("--all", action="store_true", help="All of them; needed where no filter is given.")
-        parser.add_argument("--limit", type=arguments.number(1, 10**9), metavar="N", help="At most so many.")
+        parser.add_argument("--all", action="store_true", help="All runs; required if no filter is given.")
+        parser.add_argument("--limit", type=arguments.number(1, 10**9), metavar="N", help="At most this many runs.")
         parser.add_argument(
             "--reason", default="", metavar="TEXT", help="Why; kept in the audit row. Required unless --dry-run."
         )
-        parser.add_argument(
-            "--force", action="store_true", help="Also runs whose outcome led somewhere; see the operator's page."
-        )
-        parser.add_argument("--dry-run", action="store_true", help="Say which would be retried; retry none.")
+        parser.add_argument("--force", action="store_true", help="Also retry runs whose outcome already led somewhere.")
+        parser.add_argument("--dry-run", action="store_true", help="Say which runs would be retried, but retry none.")
         arguments.add_database(parser)
         arguments.add_format(parser)
 

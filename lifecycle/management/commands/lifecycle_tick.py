@@ -15,14 +15,14 @@ from lifecycle.sweeps.tick import AliasReport, tick
 
 class Command(BaseCommand):
     help = (
-        "Make one pass: take back runs of lost workers, fire due timeouts and deadlines, retry follow-ups, wake "
-        "workers for queues with due runs, delete old runs. Celery workers and lifecycle_worker do this by themselves; "
-        "this command is for cron and for looking. It may run at any time beside them: where it is not time yet it "
-        "does nothing. Exits with 1 when a part failed."
+        "Make one tick: take back the runs of lost workers, fire due timeouts and deadlines, retry follow-ups, wake "
+        "workers for queues with due runs, delete old runs. Celery workers and lifecycle_worker do this by "
+        "themselves; this command is for cron and for trying things out. It can run beside them at any time: if no "
+        "tick is due, it does nothing. Exits with 1 if a part failed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--force", action="store_true", help="Make the pass now, even if it is not time yet.")
+        parser.add_argument("--force", action="store_true", help="Tick now, even if no tick is due.")
         arguments.add_database(parser)
         arguments.add_format(parser)
 

@@ -31,20 +31,20 @@ GROWTH = 1.5
 
 class Command(BaseCommand):
     help = (
-        "Run pending effects and tick, in this process, by polling the database; no broker is needed. May run instead "
-        "of Celery workers, or beside them as what still works while the broker is down. Start several for more "
-        "throughput. SIGTERM or Ctrl-C: the current run is finished, no other is started."
+        "Run effects and tick in this process, by polling the database. No broker is needed. Use it instead of Celery"
+        " workers, or beside them as a spare for when the broker is down. Start several for more throughput. On "
+        "SIGTERM or Ctrl-C it finishes its current run and starts no other."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--queue", action="append", metavar="NAME", dest="queues",
-            help="Serve this queue; may be given several times. Default: every queue the lifecycles name.",
+            help="Serve this queue; may be repeated. Default: every queue that the lifecycles name.",
         )  # fmt: skip
         parser.add_argument(
             "--once",
             action="store_true",
-            help="Tick, run what is due until nothing is, and exit. For cron and scripts.",
+            help="Tick, run what is due until nothing is left, and exit. For cron and scripts.",
         )
         parser.add_argument(
             "--poll", type=_seconds, default=0.2, metavar="SECONDS",
@@ -53,7 +53,7 @@ class Command(BaseCommand):
 
         parser.add_argument(
             "--format", choices=["text", "json"], default="text",
-            help="How to say that it started and stopped: a sentence, or a JSON object per line (text).",
+            help="How to report its start and end: a sentence, or a JSON object per line (text).",
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -40,14 +40,14 @@ def create(
     The record is validated first (``full_clean``); all problems are reported at once and nothing is written.
 
     Args:
-        record: an unsaved instance; its state column names one of the initial states (the default, if left alone).
+        record: an unsaved instance in one of the initial states (by default in the first).
         actor: a user, ``SYSTEM`` or ``Actor("name")``. Required.
-        input: JSON-able data for the entry and for hooks.
-        request_id: a key that makes a repeat harmless: it answers the record the first call created.
+        input: data for the entry and for hooks, which must fit into JSON.
+        request_id: a key that makes a repeat harmless. A repeated call returns the record that the first one created.
         reason: kept in the history.
-        lifecycle: which one, for a model with several.
-        using: the database; by default where the router sends the record.
-        exclude: fields that are not validated because the model's own ``save()`` fills them, as ``full_clean`` has it.
+        lifecycle: which one, if the model has several.
+        using: the database (default: where the router sends the record).
+        exclude: fields that are not validated, because the model's own ``save()`` fills them (see ``full_clean``).
 
     Returns:
         The record: the instance given, saved — or, on a repeat, the one that exists.

@@ -47,14 +47,14 @@ def fire(
     Args:
         record: a saved instance without unsaved edits.
         transition: a name, or the `Transition` object.
-        actor: a user (permissions are asked), ``SYSTEM``, or ``Actor("name")``. Required.
-        input: JSON-able data; cleaned by the transition's form and accepted fields.
-        request_id: a key that makes a repeat harmless: it gets the first answer (``replayed``).
-        expect_version: the version the decision was made on; another one is a `Conflict`.
-        expect_changed_before: a `Conflict` unless the record's stay began before this moment.
-        manual: what entry points for people pass: the system's own transitions and unknown input keys are refused.
+        actor: a user (whose permissions are checked), ``SYSTEM``, or ``Actor("name")``. Required.
+        input: data that fits into JSON. The transition's form and accepted fields clean it.
+        request_id: a key that makes a repeat harmless. A repeated call gets the first answer (``replayed``).
+        expect_version: the version on which the decision was based. If the record has another one: `Conflict`.
+        expect_changed_before: if the record's stay did not begin before this time: `Conflict`.
+        manual: True in code that acts for people. Refuses system transitions and unknown input keys.
         reason: kept in the history, at most 500 characters.
-        lifecycle: which one, for a model with several.
+        lifecycle: which one, if the model has several.
 
     Raises:
         UnknownTransition, RecordNotFound, InvalidInput, RequestReused, UnsavedEdits: the call does not fit.
