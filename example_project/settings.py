@@ -175,6 +175,7 @@ PAYMENTS: dict[str, Any] = {
 SANDBOX: dict[str, Any] = {
     "TOKEN": PAYMENTS_TOKEN,
     "WEBHOOK_URL": f"{SITE_URL}/webhooks/sandbox/",
+    "MERCHANT_URL": f"{SITE_URL}/",
     "WEBHOOK_SECRETS": PAYMENTS_SECRETS,
 }
 

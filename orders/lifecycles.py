@@ -80,7 +80,7 @@ class OrderLifecycle(Lifecycle[Order]):
         [S.DRAFT, S.AWAITING_PAYMENT, S.PAYMENT_FAILED],
         S.CANCELLED,
         label=_("Cancel order"),
-        description=_("The open checkout is closed at the provider."),
+        description=_("A checkout that is open at the provider is closed."),
         meta={"destructive": True},
     )
     expire = Transition([S.AWAITING_PAYMENT, S.PAYMENT_FAILED], S.CANCELLED, label=_("Expire"), manual=False)

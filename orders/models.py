@@ -6,8 +6,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from lifecycle.models import LifecycleModel, StateField
 
@@ -92,7 +92,7 @@ class Order(LifecycleModel):
         ]
 
     def __str__(self) -> str:
-        return f"Order {self.pk}"
+        return gettext("Order %(number)s") % {"number": self.pk}
 
     def get_absolute_url(self) -> str:
         return reverse("orders:detail", kwargs={"pk": self.pk})
@@ -131,4 +131,4 @@ class StrayPayment(LifecycleModel):
         indexes = [models.Index(fields=["status", "status_changed_at"], name="orders_stray_due")]
 
     def __str__(self) -> str:
-        return f"Stray payment {self.payment_ref}"
+        return gettext("Stray payment %(reference)s") % {"reference": self.payment_ref}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
 from lifecycle.models import TransitionLog
 from orders.lifecycles import OrderLifecycle
@@ -30,14 +31,29 @@ ANYTHING = gettext_lazy("%(who)s: “%(what)s”, %(ago)s before your click.")
 TOLD = 3
 
 
-def sentences(order: Order, seen: int, reader: Any) -> list[str]:
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What came before the click: in one line, and in sentences."""
+
+    title: str
+    sentences: list[str]
+
+
+def told(order: Order, seen: int, reader: Any) -> Told:
     """Who did what since the version that was seen, oldest first, and which version it is now."""
     entries = list(order.lifecycle.history.filter(version__gt=seen))
     if not entries:
-        return []
+        return Told(title=_("This page is not up to date, please look again."), sentences=[])
+    worth_telling = _worth_telling(entries)
+    alone = all(_is_by(entry, reader) for entry in worth_telling)
     versions = {"seen": seen, "now": entries[-1].version}
-    told = [_sentence(entry, reader) for entry in _worth_telling(entries)]
-    return [*told, _("You were looking at version %(seen)s; it is now at version %(now)s.") % versions]
+    return Told(
+        title=_("Done before, please look again.") if alone else _("Handled by someone else, please look again."),
+        sentences=[
+            *(_sentence(entry, reader) for entry in worth_telling),
+            _("You were looking at version %(seen)s; it is now at version %(now)s.") % versions,
+        ],
+    )
 
 
 def _worth_telling(entries: Sequence[TransitionLog]) -> Sequence[TransitionLog]:
@@ -48,11 +64,16 @@ def _worth_telling(entries: Sequence[TransitionLog]) -> Sequence[TransitionLog]:
 
 def _sentence(entry: TransitionLog, reader: Any) -> str:
     edge = OrderLifecycle.definition.transitions.get(entry.transition)
+    label = edge.label if edge is not None else pgettext("of an order", "Created")
     facts = {
         "who": entry.actor_label or entry.actor_id,
-        "what": edge.label if edge else entry.transition,
+        "what": label,
         "ago": spoken(timezone.now() - entry.at),
     }
-    if entry.actor_kind == "user" and entry.actor_id == str(reader.pk):
+    if _is_by(entry, reader):
         return str(BY_YOURSELF) % facts
     return str(DONE.get(entry.transition, ANYTHING)) % facts
+
+
+def _is_by(entry: TransitionLog, reader: Any) -> bool:
+    return entry.actor_kind == "user" and entry.actor_id == str(reader.pk)

@@ -81,9 +81,9 @@ def _starts(run: Run) -> str:
     number = run.attempts + (1 if run.status == "running" else 0)
     said = _("attempt %(number)s of %(most)s") % {"number": number, "most": run.max_attempts}
     if number == 0:
-        said = _("none yet, %(most)s may be made") % {"most": run.max_attempts}
+        said = _("none yet, at most %(most)s") % {"most": run.max_attempts}
     if run.crashes:
-        said += ", " + _("a worker lost %(times)s×") % {"times": run.crashes}
+        said += ", " + _("%(times)s× a worker was lost") % {"times": run.crashes}
     if run.status == "running" and run.started_at is not None:
         said += ", " + _("running since %(at)s") % {"at": clock_time(run.started_at)}
     return said
@@ -95,7 +95,7 @@ def _troubles(run: Run, attempts: Sequence[RunAttempt]) -> Iterable[Trouble]:
         following = attempts[place + 1].started_at if place + 1 < len(attempts) else _next_start(run)
         yield Trouble(
             label=names[place] if place < len(names) else _("Error %(number)s") % {"number": place + 1},
-            error=attempt.error or str(attempt.get_ending_display()),
+            error=(attempt.error or str(attempt.get_ending_display())).rstrip("."),  # "at 14:02:56" goes on
             then=_then(run, attempt, following, last=place + 1 == len(attempts)),
         )
 
@@ -109,7 +109,7 @@ def _then(run: Run, attempt: RunAttempt, following: dt.datetime | None, *, last:
     if following is not None and following >= attempt.ended_at:
         return _("at %(at)s, tried again after %(pause)s") % {"at": at, "pause": spoken(following - attempt.ended_at)}
     if last and run.status == "queued":
-        return _("at %(at)s, tried again at %(again)s") % {"at": at, "again": clock_time(run.available_at)}
+        return _("at %(at)s, to be tried again at %(again)s") % {"at": at, "again": clock_time(run.available_at)}
     if last and run.status in ("failed", "dead"):
         return _("at %(at)s, not tried again") % {"at": at}
     return _("at %(at)s") % {"at": at}
@@ -122,7 +122,7 @@ def _follow_up(run: Run, entry: TransitionLog | None) -> str:
         return _("%(transition)s, version %(version)s") % facts
     if run.follow_up == "pending" and run.follow_up_due_at is not None:
         facts = {"why": run.follow_up_error, "at": clock_time(run.follow_up_due_at)}
-        return _("%(why)s Asked again at %(at)s.") % facts
+        return _("%(why)s It will be asked again at %(at)s.") % facts
     if run.follow_up == "abandoned":
         return _("%(why)s An operator can continue it.") % {"why": run.follow_up_error}
     return str(run.follow_up_error)

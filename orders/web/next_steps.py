@@ -64,10 +64,10 @@ FIXED: Mapping[str, NextStep] = {
 
 # What the card beside the title says about a stay without a limit.
 STANDING: Mapping[str, Any] = {
-    S.DRAFT: _("in Draft, waiting for Pay"),
+    S.DRAFT: _("in Draft, waiting for somebody to press Pay"),
     S.CREATING_CHECKOUT: _("in Creating checkout, the provider is asked"),
     S.PAID: _("in Paid, waiting to be shipped"),
-    S.CANCELLED: _("in Cancelled, nothing more is expected"),
+    S.CANCELLED: _("in Cancelled, nothing is left to do"),
     S.REFUNDING: _("in Refunding, the provider is asked"),
     S.REFUND_NEEDS_ATTENTION: _("in Refund needs attention, waiting for a person"),
 }
@@ -79,8 +79,8 @@ WAITS: dict[str, list[tuple[Any, Any]]] = {
         (_("The customer"), _("may already have paid → Paid")),
     ],
     S.AWAITING_PAYMENT: [(_("The customer"), _("pays → Paid, or is declined → Payment failed"))],
-    S.PAYMENT_FAILED: [(_("The customer"), _("may still pay an open checkout → Paid"))],
-    S.CANCELLED: [(_("The customer"), _("may still have paid; that money is given back → Refunding"))],
+    S.PAYMENT_FAILED: [(_("The customer"), _("may have paid an earlier checkout → Paid"))],
+    S.CANCELLED: [(_("The customer"), _("may have paid; that money is given back → Refunding"))],
     S.REFUNDING: [(_("The system"), _("gives the money back → Refunded, or cannot → Refund needs attention"))],
 }
 

@@ -30,10 +30,9 @@ class Notice:
 
 def handled_by_someone_else(order: Order, seen: int, reader: Any, typed: Typed) -> Notice:
     """The page was stale: who did what since."""
-    sentences = conflicts.sentences(order, seen, reader)
-    if typed:
-        sentences.append(_("Nothing you entered was saved:"))
-    return Notice(title=_("Handled by someone else, please look again."), sentences=sentences, typed=typed)
+    told = conflicts.told(order, seen, reader)
+    sentences = [*told.sentences, _("Nothing you entered was saved:")] if typed else told.sentences
+    return Notice(title=told.title, sentences=sentences, typed=typed)
 
 
 def to_correct(error: InvalidInput, form: Any) -> Notice:

@@ -18,6 +18,7 @@ def sandbox_settings(settings: Any) -> None:
     settings.SANDBOX = {
         "TOKEN": TOKEN,
         "WEBHOOK_URL": "http://127.0.0.1:1/webhooks/sandbox/",
+        "MERCHANT_URL": "http://shop.test/",
         "WEBHOOK_SECRETS": [SECRET],
     }
 

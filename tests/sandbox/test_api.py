@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from orders.sandbox.models import Event, Payment, Refund, Session
 from tests.sandbox.conftest import Api
@@ -131,3 +132,16 @@ def test_the_checkout_page_pays_and_refuses_a_closed_session(api: Api) -> None:
     assert "cannot be paid" in late.content.decode()
     assert Client(enforce_csrf_checks=True).post(f"/sandbox/pay/{session.pk}", {"do": "pay"}).status_code == 403
     assert Client().get("/sandbox/pay/cs_NONE").status_code == 404
+
+
+def test_the_checkout_page_leads_back_to_the_shop_whatever_became_of_the_session(client: Client) -> None:
+    session = Session.objects.create(idempotency_key="k", reference="order-1", amount_cents=4800, currency="EUR")
+    address = f"/sandbox/pay/{session.pk}"
+    shown = client.get(address)
+    paid = client.post(address, {"do": "pay"}, follow=True)
+    late = client.post(address, {"do": "pay"})
+    missing = client.get("/sandbox/pay/cs_NOSUCH")
+    assert [answer.status_code for answer in (shown, paid, late, missing)] == [200, 200, 409, 404]
+    for answer in (shown, paid, late, missing):
+        assert 'href="http://shop.test/"' in answer.content.decode()
+    assert "There is no such session." in missing.content.decode()

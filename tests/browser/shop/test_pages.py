@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Response, expect
 
+from tests.browser import axe
 from tests.browser.shop.people import Person
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.timeout(300)]
@@ -21,6 +22,10 @@ VIEWS = {
     "dark-wide-de": {"color_scheme": "dark", "viewport": WIDE, "locale": "de-DE"},
     "light-narrow-de": {"color_scheme": "light", "viewport": NARROW, "locale": "de-DE"},
     "dark-narrow-en": {"color_scheme": "dark", "viewport": NARROW, "locale": "en-US"},
+    "light-narrowest-de": {"color_scheme": "light", "viewport": {"width": 320, "height": 640}, "locale": "de-DE"},
+    "light-tablet-de": {"color_scheme": "light", "viewport": {"width": 768, "height": 1024}, "locale": "de-DE"},
+    # What is left of a wide window at 200 %.
+    "dark-zoomed-de": {"color_scheme": "dark", "viewport": {"width": 640, "height": 450}, "locale": "de-DE"},
 }
 
 
@@ -45,6 +50,9 @@ def gallery(admin: Person) -> dict[str, int]:
     orders["failed"] = admin.awaiting(fail_checkouts=1)
     admin.provider("decline")
     admin.sees("Payment failed")
+    orders["cancelled"] = admin.awaiting()
+    admin.press("cancel")
+    admin.sees("Cancelled")
     orders["awaiting"] = admin.awaiting()
     admin.provider("decline")
     admin.sees("Payment failed")
@@ -58,23 +66,62 @@ def gallery(admin: Person) -> dict[str, int]:
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_page_is_for_everybody(view: str, gallery: dict[str, int], person: Callable[..., Person]) -> None:
     visitor = person("admin", **VIEWS[view])
+    visitor.expects("status of 404")
+    visitor.look_at(gallery["awaiting"])
+    checkout = visitor.page.locator("#facts a").get_attribute("href")
     pages = {
         "list": "/",
         "list-all": "/?state=all",
+        "list-empty": "/?state=refunding",
         "new": "/orders/new/",
         **{f"order-{state}": f"/orders/{order}/" for state, order in gallery.items()},
+        "missing": "/orders/999999/",
+        "checkout": str(checkout).removeprefix(visitor.url),
+        "checkout-missing": "/sandbox/pay/cs_NOSUCH",
     }
     faults: dict[str, Any] = {}
+
+    def examine(name: str) -> None:
+        visitor.screenshot(f"{name}-{view}")
+        faults[name] = [*visitor.page.evaluate(LOOKS), *axe.faults(visitor.page)]
+
     for name, address in pages.items():
         visitor.page.goto(visitor.url + address)
-        visitor.screenshot(f"{name}-{view}")
-        faults[name] = visitor.page.evaluate(LOOKS)
+        examine(name)
     visitor.page.goto(f"{visitor.url}/orders/new/")
     visitor.page.locator("#main button[type=submit]").click()  # nothing is filled in
     expect(visitor.page.locator("#id_customer_error")).to_be_visible()
-    visitor.screenshot(f"new-wrong-{view}")
-    faults["new-wrong"] = visitor.page.evaluate(LOOKS)
+    examine("new-wrong")
+    visitor.look_at(gallery["paid"])
+    visitor.page.locator("#ship [name=version]").evaluate("field => { field.value = 0 }")
+    visitor.press("ship")
+    expect(visitor.page.get_by_role("alert")).to_be_visible()
+    examine("order-stale")
+    visitor.page.context.clear_cookies()
+    visitor.page.goto(f"{visitor.url}/accounts/login/")
+    examine("log-in")
     assert {name: found for name, found in faults.items() if found} == {}
+
+
+@pytest.mark.parametrize("width", [320, 640, 768, 900])
+def test_in_one_column_what_can_be_done_comes_first(
+    width: int, gallery: dict[str, int], person: Callable[..., Person]
+) -> None:
+    visitor = person("clerk", viewport={"width": width, "height": 900})
+    visitor.look_at(gallery["paid"])
+    tops = {part: visitor.page.locator(f"#{part}").bounding_box() for part in ("actions", "where", "history", "work")}
+    order = sorted(tops, key=lambda part: tops[part]["y"])  # type: ignore[index]
+    assert order == ["actions", "where", "history", "work"]
+
+
+@pytest.mark.parametrize("language", ["en-US", "de-DE"])
+def test_the_whole_navigation_is_seen_on_the_narrowest_phone(language: str, person: Callable[..., Person]) -> None:
+    visitor = person("clerk", viewport={"width": 320, "height": 640}, locale=language)
+    for link in visitor.page.locator(".shop-top a, .shop-top button").all():
+        box = link.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 320, link.inner_text()
 
 
 def test_a_clerk_reads_beside_a_closed_button_why_it_is_closed(
