@@ -10,7 +10,9 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:|#)([^)\s]+)\)")
 # Light and dark. An index shows only the light one: none of them renders the element, and not all of them are dark.
-PICTURE = re.compile(r'<picture>.*?<img src="(?P<path>[^"]+)" alt="(?P<alt>[^"]*)">.*?</picture>', re.DOTALL)
+PICTURE = re.compile(
+    r'<picture>.*?<img src="(?P<path>[^"]+)" alt="(?P<alt>[^"]*)"(?P<size>[^>]*)>.*?</picture>', re.DOTALL
+)
 BESIDE = "The pages named here are part of the source distribution."
 
 
@@ -31,7 +33,7 @@ def described(readme: str, address: str) -> str:
     """The README for an index; ``address`` is where its repository's files can be read, or empty."""
     if address:
         files = address.replace("/blob/", "/raw/")
-        readme = PICTURE.sub(rf'<img src="{files}/\g<path>" alt="\g<alt>">', readme)
+        readme = PICTURE.sub(rf'<img src="{files}/\g<path>" alt="\g<alt>"\g<size>>', readme)
         return LINK.sub(rf"[\1]({address}/\2)", readme)
     readme = PICTURE.sub(r"(Picture: `\g<path>`)", readme)
     return LINK.sub(r"\1 (`\2`)", readme.replace("## Read on\n", f"## Read on\n\n{BESIDE}\n"))
