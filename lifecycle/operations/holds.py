@@ -68,7 +68,7 @@ def fire_held(hold: TriggerHold, *, actor: Any, reason: str = "") -> None:
     if again is not None and again.tries > tries:
         raise GuardRefused(reasons(again), lifecycle=again.lifecycle, record_id=again.record_id)
     raise Conflict(
-        _("Somebody else is working on this record at this moment. The next tick asks again."),
+        _("Somebody else is working on this record at this moment. The next tick tries again."),
         lifecycle=locked.lifecycle,
         record_id=locked.record_id,
     )

@@ -43,7 +43,7 @@ def test_the_list_says_why_a_timeout_did_not_fire_and_when_it_is_asked_again(sto
     )
     page = text(browser.get(address(TriggerHold.objects.get())))
     assert f"“expire_unpaid” was due for Order {order.pk} and did not fire." in page
-    assert "It was refused once. It is asked again by itself at" in page
+    assert "It was refused once. It is tried again by itself at" in page
     assert "Would fire Expire → Cancelled" in page
 
 
@@ -107,7 +107,7 @@ def test_a_hold_that_was_asked_again_since_the_page_was_drawn_is_left_alone(stor
     story.kit.tick()
     response = browser.post(address(hold), stale)
     assert response.status_code == 409
-    assert "It was asked again since the page was drawn." in text(response)
+    assert "It was tried again since this page was loaded." in text(response)
     assert OperatorAction.objects.count() == 0
 
 

@@ -94,7 +94,7 @@ def test_held_triggers_and_overdue_states_are_shown_as_late(story: Story, browse
 
 
 def test_what_time_will_do_next_is_told(story: Story, browser: Client) -> None:
-    assert "Expire nothing waits; 3 min after it begins to" in words(section(browser.get(PAGE), "orders"))
+    assert "Expire nothing waits for it now; it fires after 3 min" in words(section(browser.get(PAGE), "orders"))
     story.awaiting()
     assert re.search(r"Expire next in 2 min 5\d s", words(section(browser.get(PAGE), "orders")))
     story.awaiting()
@@ -105,11 +105,11 @@ def test_what_time_will_do_next_is_told(story: Story, browser: Client) -> None:
 
 def test_health_says_whether_ticks_queues_broker_and_clock_are_well(story: Story, browser: Client) -> None:
     said = text(browser.get(PAGE))
-    assert "Tick Never Nobody has ticked here." in said
+    assert "Tick Never No tick has run here yet." in said
     story.kit.tick()
     story.queued()
     said = text(browser.get(PAGE))
-    assert re.search(r"Tick [\d.]+ s ago every 5 s · took \d+ ms · all parts well", said)
+    assert re.search(r"Tick [\d.]+ s ago every 5 s · took \d+ ms · no part failed", said)
     assert re.search(r"Queue default [\d.]+ s behind 1 due, 0 running", said)
     assert "Broker No trouble" in said
     assert re.search(r"Clock \d+ ms apart", said)
@@ -197,6 +197,31 @@ def test_a_stored_value_that_nobody_can_read_does_not_take_the_page_with_it(stor
     assert section(response, "tickets")
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_words_of_the_library_are_explained_where_they_are_used(
+    story: Story, browser: Client, settings: Any, language: str
+) -> None:
+    run = story.run_of(story.refund_declined(), "orders.refund")
+    settings.LANGUAGE_CODE = language
+    told = {
+        "en": ["Stay", "Entry", "Pending", "Due", "Attempt", "Lease", "Follow-up", "Held trigger"],
+        "de": ["Aufenthalt", "Eintrag", "Ausstehend", "Fällig", "Versuch", "Lease", "Folge", "Angehaltener Auslöser"],
+    }[language]
+    for address in (PAGE, f"/admin/lifecycle/run/{run.pk}/change/"):
+        html = browser.get(address).content.decode()
+        glossary = re.search(r'<details class="lc-more lc-glossary">.*?</details>', html, re.DOTALL)
+        assert glossary is not None
+        assert re.findall(r"<dt>(.*?)</dt>", glossary[0]) == told
+
+
+def test_a_german_page_names_records_in_german(story: Story, browser: Client, settings: Any) -> None:
+    order = story.refund_declined()
+    settings.LANGUAGE_CODE = "de"
+    said = text(browser.get("/admin/lifecycle/run/"))
+    assert f"Bestellung {order.pk}" in said
+    assert f"Order {order.pk}" not in said
+
+
 # Parameters -------------------------------------------------------------------------------------
 
 
@@ -214,7 +239,7 @@ def window() -> Any:
 def test_a_changed_parameter_counts_for_the_next_timeout_and_keeps_its_history(story: Story, browser: Client) -> None:
     order = story.awaiting()
     said = text(browser.get(WINDOW))
-    assert "In force 3 min Declared 3 min May be used by expire_unpaid" in said
+    assert "In force 3 min Declared 3 min May affect expire_unpaid" in said
     assert "Nobody has changed it." in said
     response = browser.post(WINDOW, typed("1 min"), follow=True)
     assert "Parameter payment_window of orders is now 1 min. It counts from now on." in text(response)

@@ -65,7 +65,7 @@ def test_the_page_says_where_a_record_is_and_how_it_got_there(story: Story, brow
     assert "40 s in Awaiting payment" in said
     assert "title Floor" not in said
     assert "title Walnut reading lamp , amount_cents 16400" in said
-    assert "Effects 1 run done" in said
+    assert "Effects 1 run finished" in said
 
 
 def test_a_closed_transition_shows_every_reason_and_who_asks_for_it(story: Story, browser: Client) -> None:
@@ -97,7 +97,7 @@ def test_what_time_will_do_is_told_with_its_moment(story: Story, browser: Client
         r"By itself at \d\d:\d\d:\d\d Expire → Cancelled \(in 2 min 5\d s\), unless it moves on before", said
     )
     said = text(browser.get(address(story.held())))
-    assert "Expire was due and refused: The accounting day is being closed. Asked again at" in said
+    assert "Expire was due and was refused: The accounting day is being closed. It is tried again at" in said
 
 
 def test_the_diagram_marks_the_state_the_path_and_what_is_open(story: Story, browser: Client) -> None:

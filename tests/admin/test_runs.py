@@ -77,10 +77,10 @@ def test_what_needs_a_person_is_counted_above_the_list_and_comes_first(story: St
     assert story.run_of(well, "orders.create_checkout").pk in numbers(response)[4:]
     assert numbers(browser.get(f"{LIST}?status=attention")) == [abandoned.pk, waiting.pk, dead.pk, failed.pk]
     assert "worker_lost 3 starts never reported back." in said
-    assert "card_closed The card was closed The record was told: Refund failed." in said
+    assert "card_closed The card was closed It has moved the record: Refund failed." in said
     assert "Refunded is refused: The accounting day is being closed." in said
-    assert "Refused 10 times; only a person continues it" in said
-    assert re.search(r"Tried 3 of 10 times, next at ", said)
+    assert "Refused 10 times; it waits for a person now" in said
+    assert re.search(r"Tried 3 times of 10, again at ", said)
 
 
 def test_an_empty_list_says_that_nothing_needs_a_person(story: Story, browser: Client) -> None:
@@ -158,7 +158,7 @@ def test_a_failed_run_tells_each_attempt_with_its_traceback_and_who_enqueued_it(
     assert response.content.decode().count("<summary>Traceback</summary>") == 3
     assert "version 5, Refund order, by ben at" in said
     assert str(run.idempotency_key) in said
-    assert "version 5, which is over: the record is at version 6" in said
+    assert "began with version 5 and is over: the record is now at version 6" in said
     assert "Refund failed : Refunding → Refund needs attention" in said
     assert "Nobody has touched this run." in said
 
@@ -167,8 +167,8 @@ def test_a_run_whose_outcome_led_somewhere_says_so_before_the_click(story: Story
     run = story.run_of(story.refund_declined(), "orders.refund")
     said = text(browser.get(address(run)))
     assert "Its outcome has already moved the record; needs force and a reason" in said
-    assert "The stay it belongs to is over: whatever comes out, the record is not told." in said
-    assert "To have it done and told, fire “Retry refund” on the record instead." in said
+    assert "The stay it belongs to is over: its outcome no longer moves the record." in said
+    assert "To do it again so that the record learns of the outcome, fire “Retry refund” on the record instead." in said
     assert "Not possible: no follow-up waits It has been applied" in said
     assert "Not possible: it is finished" in said
 
@@ -206,7 +206,7 @@ def test_a_blocked_follow_up_is_continued_once_its_reason_is_gone(story: Story, 
     order = story.follow_up_refused()
     run = story.run_of(order, "orders.refund")
     said = text(browser.get(address(run)))
-    assert f"“orders.refund” is done. Order {order.pk} does not know it yet." in said
+    assert f"“orders.refund” is done. Order {order.pk} does not know of it yet." in said
     assert "was refused 1 time: The accounting day is being closed." in said
     assert "It is tried again by itself at" in said
     assert "Fires “Refunded” with the stored outcome The effect is not called again." in said
@@ -229,7 +229,7 @@ def test_an_abandoned_follow_up_waits_for_a_person(story: Story, browser: Client
     run = story.run_of(story.follow_up_refused(times=10), "orders.refund")
     said = text(browser.get(address(run)))
     assert "It is not tried again by itself: continue it once the reason is gone." in said
-    assert "none by itself; it is kept until a person continues it" in said
+    assert "not by itself: it waits for a person to continue it" in said
 
 
 def test_a_queued_run_is_cancelled_and_says_what_that_leaves_behind(story: Story, browser: Client) -> None:
@@ -262,6 +262,23 @@ def test_a_leased_run_is_not_touched_without_saying_so(story: Story, browser: Cl
     assert run.status == "cancelled"
 
 
+def test_a_run_whose_lease_has_ended_is_not_shown_as_running(story: Story, browser: Client) -> None:
+    run = leased(story.run_of(story.queued(), "orders.create_checkout"), minutes=-1)
+    for page in (LIST, address(run)):
+        said = text(browser.get(page))
+        assert "Lease ended" in said
+        assert "The lease of worker-2 has ended. " in said
+        assert '<span class="lc-badge tone-progress' not in browser.get(page).content.decode().split("filter")[0]
+
+
+def test_the_fields_of_an_action_have_their_labels_also_where_a_theme_draws_them_without(
+    story: Story, browser: Client
+) -> None:
+    html = browser.get(LIST).content.decode()
+    assert '<label class="lc-asked">Force <input type="checkbox" name="force"' in html
+    assert '<label class="lc-asked">Reason <input type="text" name="reason"' in html
+
+
 def test_a_run_of_unknown_code_is_told_and_can_only_be_cancelled(story: Story, browser: Client) -> None:
     run = story.run_of(story.queued(), "orders.create_checkout")
     Run.objects.filter(pk=run.pk).update(effect="orders.gone")
@@ -282,7 +299,7 @@ def test_a_run_that_changed_since_the_page_was_drawn_is_left_alone(story: Story,
     story.kit.run_due()
     response = browser.post(address(run), stale)
     assert response.status_code == 409
-    assert "This run changed since the page was drawn. Nothing was done; this is how it is now." in text(response)
+    assert "This run has changed since this page was loaded. Nothing was done; this is how it is now." in text(response)
     assert "typed twice" in response.content.decode()
     run.refresh_from_db()
     assert run.status == "succeeded"

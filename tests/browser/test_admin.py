@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle import operations
 from lifecycle.models import OperatorAction, Run, TransitionLog
 from orders.models import Order
 from tests.admin.story import Story
@@ -18,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.once]
 def test_an_operator_finds_a_failed_refund_reads_why_and_has_it_done(story: Story, page_of: Callable[..., Any]) -> None:
     order = story.refund_failed()
     page = page_of(story.operator())
-    page.get_by_role("link", name="Effect runs").first.click()
+    page.get_by_role("link", name="Runs").first.click()
     page.get_by_role("link", name="1 failed").click()
     page.locator("#result_list").get_by_role("link", name="orders.refund").click()
     page.get_by_text("“orders.refund” has failed for good.").wait_for()
@@ -171,7 +172,7 @@ def test_a_closed_button_is_reached_by_keyboard_and_names_its_reasons(
     assert OperatorAction.objects.count() == 0
 
 
-@pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_is_wider_than_the_screen(story: Story, page_of: Callable[..., Any], width: int, scheme: str) -> None:
     order = story.follow_up_refused()
@@ -187,3 +188,67 @@ def test_no_page_is_wider_than_the_screen(story: Story, page_of: Callable[..., A
         assert over <= 0, address
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+LISTS = ["run", "triggerhold", "transitionlog", "operatoraction"]
+
+
+@pytest.fixture
+def busy(story: Story) -> Story:
+    """Every list of the library has rows."""
+    story.held()
+    story.open_the_day()
+    run = story.run_of(story.refund_failed(), "orders.refund")
+    operations.retry_run(run, actor=story.boss, reason="the provider is back, says its status page", force=True)
+    story.follow_up_refused()
+    story.paid()
+    return story
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_is_no_wider_than_the_screen_and_beside_the_side_bar_no_column_is_cut(
+    busy: Story, page_of: Callable[..., Any], name: str, width: int
+) -> None:
+    page = page_of(busy.boss, viewport={"width": width, "height": 900})
+    page.goto(f"/admin/lifecycle/{name}/")
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    if width == 1280:
+        assert page.locator("#main.shifted").count() == 1
+        assert page.evaluate("(box => box.scrollWidth - box.clientWidth)(document.querySelector('.results'))") <= 0
+
+
+def test_the_filters_open_above_the_list_where_they_do_not_fit_beside_it(
+    busy: Story, page_of: Callable[..., Any]
+) -> None:
+    page = page_of(busy.boss)
+    page.goto("/admin/lifecycle/run/")
+    filters, link = page.locator("#changelist-filter"), page.get_by_role("link", name="Filters", exact=True)
+    assert not filters.is_visible()
+    link.focus()
+    page.keyboard.press("Enter")
+    filters.wait_for()
+    assert filters.bounding_box()["y"] < page.locator("#result_list").bounding_box()["y"]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#changelist-filter') !== null")
+    filters.get_by_role("link", name="Succeeded").click()
+    page.get_by_role("link", name="Filters (in use)").wait_for()
+    assert page.locator("#result_list tbody tr").count() == Run.objects.filter(status="succeeded").count()
+    page.set_viewport_size({"width": 1800, "height": 900})
+    assert filters.is_visible()
+    assert not page.get_by_role("link", name="Filters (in use)").is_visible()
+
+
+def test_our_parts_are_dark_only_where_the_page_is(busy: Story, page_of: Callable[..., Any]) -> None:
+    """Another admin's theme has neither Django's stylesheets nor its variables, and may stay light at night."""
+    page = page_of(busy.boss, color_scheme="dark")
+    page.goto("/admin/lifecycle/lifecyclespage/")
+    ground = "getComputedStyle(document.querySelector('.lc-life')).backgroundColor"
+    quiet = "getComputedStyle(document.querySelector('.lc-life .lc-table th')).color"
+    assert page.evaluate(ground) != "rgb(255, 255, 255)"
+    page.evaluate("document.querySelectorAll('link[href*=\"admin/css\"]').forEach(sheet => sheet.remove())")
+    assert page.evaluate(ground) == "rgb(255, 255, 255)"
+    assert page.evaluate(quiet) == "rgb(71, 82, 100)"
+    page.evaluate("document.documentElement.setAttribute('data-bs-theme', 'dark')")
+    assert page.evaluate(ground) == "rgb(22, 28, 36)"
+    assert page.evaluate(quiet) == "rgb(181, 191, 204)"

@@ -59,7 +59,7 @@ def tiles() -> list[Tile]:
 def _tick(using: str, name: str) -> Tile:
     title, row, every = _("Tick") + name, ticks.read("main", using), conf.options().tick_every
     if row is None or row.last_started_at is None:
-        facts = _("Nobody has ticked here. Start a worker: timeouts, retries and lost leases wait for it.")
+        facts = _("No tick has run here yet. Start a worker: timeouts, retries and lost leases wait for it.")
         return Tile(title=title, well=False, big=_("Never"), facts=facts)
     # The gate is taken before the work: a tick that hangs shows as one that began long ago.
     age = clock.now() - (row.last_finished_at or row.last_started_at)
@@ -71,7 +71,7 @@ def _tick(using: str, name: str) -> Tile:
     if failures:
         told.append(ngettext("%(n)s part failed", "%(n)s parts failed", failures) % {"n": failures})
     else:
-        told.append(_("all parts well"))
+        told.append(_("no part failed"))
     well = age <= max(every * 4, dt.timedelta(seconds=30)) and not failures
     return Tile(title=title, well=well, big=_("%(length)s ago") % {"length": times.spoken(age)}, facts=" · ".join(told))
 

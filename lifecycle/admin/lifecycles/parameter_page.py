@@ -49,7 +49,7 @@ def change_parameter(request: HttpRequest, definition: Definition, name: str, us
     try:
         expected = json.loads(request.POST.get(SEEN, ""))
     except ValueError:
-        said = _("This page is incomplete, so nobody knows what you saw. Nothing was changed; look again.")
+        said = _("This form arrived incomplete. Nothing was changed; load the page again.")
         return _form(definition, name, using, typed=typed, reason=reason, problem=said, status=400)
     facts: dict[str, Any] = {"actor": actor_of(request), "reason": reason, "expected": expected, "using": using}
     try:

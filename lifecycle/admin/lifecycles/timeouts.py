@@ -26,7 +26,7 @@ def _next(timeout: CompiledTimeout, counts: Mapping[str, Counted], current: Any)
     number, length = sum(one.number for one in waiting), timeout.after(current)
     began = [one.oldest for one in waiting if one.oldest is not None]
     if not began:
-        return _("nothing waits; %(length)s after it begins to") % {"length": times.spoken(length)}
+        return _("nothing waits for it now; it fires after %(length)s") % {"length": times.spoken(length)}
     at = min(began) + length
     if at <= clock.now():
         return _("overdue for %(length)s, %(n)s waiting") % {"length": times.since(at), "n": number}

@@ -16,9 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle import operations, registry
+from lifecycle.admin.lists.action_forms import ReasonForm
 from lifecycle.admin.lists.lifecycle_filter import LifecycleFilter
 from lifecycle.admin.lists.named_records import NamedRecordList
-from lifecycle.admin.lists.read_only import ReadOnlyAdmin, ReasonForm
+from lifecycle.admin.lists.read_only import ReadOnlyAdmin
 from lifecycle.admin.parts import addresses, labels, permissions, reasons, record_names, times
 from lifecycle.admin.parts.reports import MOST_ROWS, ReportRow
 from lifecycle.exceptions import InvalidInput, LifecycleError
@@ -70,7 +71,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
         """The refusals of the last try."""
         return refusals(hold)
 
-    @admin.display(description=gettext_lazy("Asked again"), ordering="retry_at")
+    @admin.display(description=gettext_lazy("Next try"), ordering="retry_at")
     def asked_again(self, hold: Any) -> Any:
         """When the tick asks it again."""
         return times.tag(hold.retry_at)
@@ -82,7 +83,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
         """Tries the chosen ones once."""
         return self._bulk(request, queryset, FIRE)
 
-    @admin.action(description=gettext_lazy("Release: ask again at the next tick"), permissions=["operate"])
+    @admin.action(description=gettext_lazy("Release: try again at the next tick"), permissions=["operate"])
     def release(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Ends the pauses of the chosen ones."""
         return self._bulk(request, queryset, RELEASE)
@@ -133,7 +134,7 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
         if not permissions.may_operate(request.user) or name not in ACTIONS:
             raise PermissionDenied
         if request.POST.get("seen") != stamp(hold):
-            said = _("It was asked again since the page was drawn. Nothing was done; this is how it is now.")
+            said = _("It was tried again since this page was loaded. Nothing was done; this is how it is now.")
             return self._page(request, hold, refusal=(said, ""), reason=reason, status=409)
         try:
             self._operate(request, hold, name, reason)
@@ -184,7 +185,7 @@ def stamp(hold: TriggerHold) -> str:
 
 def done(name: str) -> str:
     """What an operator action has come to."""
-    return _("It has fired.") if name == FIRE else _("It is asked again at the next tick.")
+    return _("It has fired.") if name == FIRE else _("It is tried again at the next tick.")
 
 
 def fires(hold: TriggerHold) -> str:

@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from lifecycle.admin.parts import addresses, permissions
 from lifecycle.admin.parts.reports import grouped
@@ -30,6 +29,7 @@ class ReadOnlyAdmin(ModelAdmin):
     list_per_page = 50
     # A row's own page is what its link leads to; the field values stand there as they are.
     view_on_site = False
+    change_list_template = "admin/lifecycle/list.html"
 
     @property
     def media(self) -> forms.Media:
@@ -105,19 +105,3 @@ class ReadOnlyAdmin(ModelAdmin):
                 **context,
             },
         )
-
-
-class ReasonForm(helpers.ActionForm):
-    """The action select of a list, with the reason that is kept with the operator's name."""
-
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        required=False,
-        widget=forms.TextInput(attrs={"size": 34, "placeholder": gettext_lazy("why, for the record")}),
-    )
-
-
-class ForceForm(ReasonForm):
-    """The same, for operator actions that may be forced."""
-
-    force = forms.BooleanField(label=gettext_lazy("Force"), required=False)

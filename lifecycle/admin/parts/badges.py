@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from lifecycle import clock
 from lifecycle.admin.parts.icons import icon
 from lifecycle.definition.compiled import Definition
 from lifecycle.models import FollowUp, Run, RunStatus
@@ -63,6 +64,8 @@ def run_badge(run: Run, kind: str = "") -> SafeString:
     """A run's status; one queued for another attempt looks different from one never started."""
     tone, name = OF_STATUS[RunStatus(run.status)]
     label: Any = RunStatus(run.status).label
+    if run.status == RunStatus.RUNNING and run.lease_until is not None and run.lease_until <= clock.now():
+        tone, name, label = "waiting", "warn", _("Lease ended")
     if run.status == RunStatus.QUEUED and (run.attempts > run.retry_base or run.crashes):
         tone, name, label = "waiting", "refresh", _("Queued, retry")
     return badge(tone, label, name, kind)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -19,7 +19,7 @@ def spoken(length: dt.timedelta) -> str:
     """``2 d 2 h``, ``1 min 16 s``, ``0.3 s``; nothing is shorter than 0 s."""
     seconds = max(length.total_seconds(), 0.0)
     if 0.05 < seconds < 1:
-        return _("%(number)s s") % {"number": f"{seconds:.1f}"}
+        return _("%(number)s s") % {"number": number_format(seconds, decimal_pos=1)}
     left = int(seconds)
     units = ((86400, _("%(number)s d")), (3600, _("%(number)s h")), (60, _("%(number)s min")), (1, _("%(number)s s")))
     for place, (size, words) in enumerate(units):

@@ -31,9 +31,9 @@ def title(runs: list[Run]) -> str:
     pending = len(runs) - done
     told = []
     if pending:
-        told.append(ngettext("%(n)s run to do", "%(n)s runs to do", pending) % {"n": pending})
+        told.append(ngettext("%(n)s run pending", "%(n)s runs pending", pending) % {"n": pending})
     if done:
-        told.append(ngettext("%(n)s run done", "%(n)s runs done", done) % {"n": done})
+        told.append(ngettext("%(n)s run finished", "%(n)s runs finished", done) % {"n": done})
     return ", ".join(told)
 
 

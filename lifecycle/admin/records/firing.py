@@ -38,7 +38,7 @@ def respond(
         return _page(request, page, definition, edge, record, form, (title, reasons.listed([(refused, "")])), 403)
     version = request.POST.get(VERSION, "")
     if not version.isdecimal() or len(version) > 18:
-        said = _("This page is incomplete, so nobody knows what you saw. Nothing was done; look again.")
+        said = _("This form arrived incomplete. Nothing was done; load the page again.")
         return _page(request, page, definition, edge, record, form, (said, ""), 400)
     key = request.POST.get(KEY, "")
     try:
@@ -111,7 +111,7 @@ def _refused(
         )
     status = 403 if isinstance(error, PermissionRefused) else 409
     if isinstance(error, RequestReused):
-        said = _("This page was sent before with another input; that one counts. Nothing more was done.")
+        said = _("This form was sent before with other input, and that one counts. Nothing more was done.")
         return _page(request, page, definition, edge, fresh, form, (said, ""), 409)
     title = _("“%(name)s” was refused. Nothing was done.") % {"name": edge.label}
     return _page(request, page, definition, edge, fresh, form, (title, reasons.of_error(error)), status)

@@ -41,7 +41,7 @@ def by_itself(definition: Definition, seen: RecordView, using: str) -> list[Any]
         at = _due_at(definition, trigger, seen.record, current, using)
         hold = holds.get(trigger.name)
         if hold is not None:
-            said = _("%(name)s was due and refused: %(why)s Asked again at %(time)s.") % {
+            said = _("%(name)s was due and was refused: %(why)s It is tried again at %(time)s.") % {
                 "name": edge.label,
                 "why": " ".join(str(one.get("message", "")) for one in hold.refusals if isinstance(one, dict)),
                 "time": times.written(hold.retry_at),

@@ -17,8 +17,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from lifecycle import operations
+from lifecycle.admin.lists.action_forms import ForceForm
 from lifecycle.admin.lists.lifecycle_filter import LifecycleFilter
-from lifecycle.admin.lists.read_only import ForceForm, ReadOnlyAdmin
+from lifecycle.admin.lists.read_only import ReadOnlyAdmin
 from lifecycle.admin.parts import addresses, badges, permissions, reasons, record_names, times
 from lifecycle.admin.parts.attempts import attempts_in_words, pips
 from lifecycle.admin.parts.reports import MOST_ROWS, ReportRow
@@ -55,7 +56,6 @@ class RunAdmin(ReadOnlyAdmin):
     search_help_text = gettext_lazy("Record, run number or error code")
     action_form = ForceForm
     actions = ["retry_runs", "continue_runs", "cancel_runs"]
-    change_list_template = "admin/lifecycle/runs.html"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """The list that reads what its columns say."""
@@ -229,7 +229,7 @@ class RunAdmin(ReadOnlyAdmin):
         reason, force = request.POST.get("reason", ""), bool(request.POST.get("force"))
         typed = {"reason": reason, "force": force}
         if request.POST.get("seen") != page.stamp(run):
-            changed = _("This run changed since the page was drawn. Nothing was done; this is how it is now.")
+            changed = _("This run has changed since this page was loaded. Nothing was done; this is how it is now.")
             return self._page(request, run, refusal=(changed, ""), typed=typed, status=409)
         try:
             fresh = self.operate(request, run, name, reason=reason, force=force)

@@ -66,14 +66,15 @@ def _retry(run: Run, about: Known, record: NamedRecord) -> Offer:
     if about.effect is None:
         return offer(
             _("Not possible: the effect is unknown here"),
-            _("This process has no code for it, so a run queued from here might wait for ever. Deploy it first."),
+            _("This process has no code for it, so a run queued from here might wait forever. Deploy it first."),
             open=False,
         )
     if about.effect.retry.attempts is None:
-        again = _("Fresh attempts under the same idempotency key, so the other side can tell it is the same.")
+        again = _("Fresh attempts under the same idempotency key, so the other side can recognise a repeated call.")
     else:
         again = _(
-            "Up to %(n)s fresh attempts under the same idempotency key, so the other side can tell it is the same."
+            "Up to %(n)s fresh attempts under the same idempotency key, so the other side can recognise a "
+            "repeated call."
         )
         again %= {"n": about.effect.retry.attempts}
     again += _stay_over(run, about, record)
@@ -95,13 +96,13 @@ def _retry(run: Run, about: Known, record: NamedRecord) -> Offer:
     if run.follow_up == FollowUp.APPLIED:
         return offer(
             _("Its outcome has already moved the record; needs force and a reason"),
-            again + " " + _("If it fails again, the record is not told a second time."),
+            again + " " + _("If it fails again, its follow-up is not fired a second time."),
             force=True,
         )
     if run.follow_up in STANDING:
         return offer(
-            _("Its outcome still waits to be told to the record; needs force and a reason"),
-            _("The waiting follow-up is dropped. Usually Continue is what you want.") + " " + again,
+            _("Its follow-up still waits; needs force and a reason"),
+            _("This drops the waiting follow-up. Usually Continue is what you want.") + " " + again,
             force=True,
         )
     return offer(_("Runs the effect again"), again)
@@ -111,10 +112,12 @@ def _stay_over(run: Run, about: Known, record: NamedRecord) -> str:
     """A run that belongs to a stay tells its record nothing once that is over; what leads there is on the record."""
     if run.stay_version is None or record.version is None or record.is_in_stay(run):
         return ""
-    said = " " + _("The stay it belongs to is over: whatever comes out, the record is not told.")
+    said = " " + _("The stay it belongs to is over: its outcome no longer moves the record.")
     names = _enqueued_again_by(about, record.state)
     if names:
-        said += " " + _("To have it done and told, fire “%(name)s” on the record instead.") % {"name": names[0]}
+        said += " " + _(
+            "To do it again so that the record learns of the outcome, fire “%(name)s” on the record instead."
+        ) % {"name": names[0]}
     return said
 
 

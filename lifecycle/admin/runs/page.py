@@ -112,7 +112,7 @@ def _facts(run: Run, about: Known, record: Any, site: Any) -> list[tuple[str, An
     if run.reminder:
         facts.append((_("Reminder"), run.reminder))
     if run.stay_version is not None:
-        facts.append((_("Belongs to the stay"), _stay(run, record)))
+        facts.append((_("Stay"), _stay(run, record)))
     if run.status == RunStatus.QUEUED:
         facts.append((_("Starts"), times.tag(run.available_at)))
     if run.leased_by:
@@ -124,12 +124,12 @@ def _facts(run: Run, about: Known, record: Any, site: Any) -> list[tuple[str, An
 
 
 def _stay(run: Run, record: Any) -> str:
-    said = _("version %(version)s") % {"version": run.stay_version}
+    facts = {"version": run.stay_version, "now": record.version}
     if record.version is None:
-        return said
+        return _("began with version %(version)s") % facts
     if record.is_in_stay(run):
-        return _("%(stay)s, which still lasts") % {"stay": said}
-    return _("%(stay)s, which is over: the record is at version %(now)s") % {"stay": said, "now": record.version}
+        return _("began with version %(version)s, not over yet") % facts
+    return _("began with version %(version)s and is over: the record is now at version %(now)s") % facts
 
 
 def _attempts_title(run: Run) -> str:
@@ -209,16 +209,17 @@ def _follow_up(run: Run, about: Known) -> list[tuple[str, Any]]:
             rows.append((_("With"), _("%(keys)s from the result") % {"keys": with_}))
     rows.append((_("Status"), badges.follow_up_badge(run)))
     if run.follow_up_error:
-        title = _("Dropped because") if run.follow_up == FollowUp.DROPPED else _("Refused by")
+        title = _("Dropped because") if run.follow_up == FollowUp.DROPPED else _("Refused because")
         rows.append((title, reasons.listed([(sentences.cut(sentences.plain(run.follow_up_error), 500), "")])))
     if run.follow_up_tries:
         most = conf.options().follow_up_tries
         rows.append((_("Tries"), _("%(n)s of %(most)s") % {"n": run.follow_up_tries, "most": most}))
     if run.follow_up == FollowUp.PENDING and run.follow_up_due_at is not None:
-        rule = _("by itself; waits double, up to %(most)s") % {"most": times.spoken(conf.options().follow_up_maximum)}
+        most_apart = times.spoken(conf.options().follow_up_maximum)
+        rule = _("by itself; the pause doubles each time, up to %(most)s") % {"most": most_apart}
         rows.append((_("Next try"), format_html("<strong>{}</strong> {}", times.tag(run.follow_up_due_at), rule)))
     if run.follow_up == FollowUp.ABANDONED:
-        rows.append((_("Next try"), _("none by itself; it is kept until a person continues it")))
+        rows.append((_("Next try"), _("not by itself: it waits for a person to continue it")))
     return rows
 
 

@@ -93,7 +93,7 @@ def _running(run: Run, about: Known, _by: OperatorAction | None) -> Sentence:
     return Sentence(
         happened=_("Leased by %(worker)s until %(time)s")
         % {"worker": run.leased_by, "time": times.written(run.lease_until)},
-        next=_("A leased run can be touched only with “force”"),
+        next=_("While a worker holds it, only “force” can retry or cancel it."),
     )
 
 
@@ -148,9 +148,9 @@ def tries(run: Run) -> str:
     most = conf.options().follow_up_tries
     if run.follow_up == FollowUp.ABANDONED:
         refused = ngettext("Refused %(n)s time", "Refused %(n)s times", run.follow_up_tries)
-        return _("%(refused)s; only a person continues it") % {"refused": refused % {"n": run.follow_up_tries}}
+        return _("%(refused)s; it waits for a person now") % {"refused": refused % {"n": run.follow_up_tries}}
     said = {"number": run.follow_up_tries, "most": most, "time": times.written(run.follow_up_due_at)}
-    return _("Tried %(number)s of %(most)s times, next at %(time)s") % said
+    return _("Tried %(number)s times of %(most)s, again at %(time)s") % said
 
 
 def notice(run: Run, record: str, state: str) -> tuple[str, Any, Any] | None:
@@ -169,10 +169,13 @@ def notice(run: Run, record: str, state: str) -> tuple[str, Any, Any] | None:
         return (
             "waiting",
             _("This process has no code for “%(effect)s”.") % facts,
-            _("It stays queued for a process that knows it; retry and continue are closed until then."),
+            _(
+                "It stays queued until a process that knows it takes it. Until then it cannot be retried or "
+                "continued here."
+            ),
         )
     if run.status == RunStatus.RUNNING:
-        return "progress", line(run).happened, _("Its page is right as of now; load it again to see what came out.")
+        return "progress", line(run).happened, _("Load this page again to see how it ended.")
     return None
 
 
@@ -182,9 +185,9 @@ def _two_lines(first: Any, second: str) -> Any:
 
 def _stuck_follow_up(run: Run, about: Known, facts: dict[str, Any]) -> tuple[str, Any, Any]:
     heads = {
-        Outcome.SUCCEEDED.value: _("“%(effect)s” is done. %(record)s does not know it yet."),
-        Outcome.FAILED.value: _("“%(effect)s” has failed. %(record)s does not know it yet."),
-        Outcome.DEAD.value: _("“%(effect)s” is dead. %(record)s does not know it yet."),
+        Outcome.SUCCEEDED.value: _("“%(effect)s” is done. %(record)s does not know of it yet."),
+        Outcome.FAILED.value: _("“%(effect)s” has failed. %(record)s does not know of it yet."),
+        Outcome.DEAD.value: _("“%(effect)s” is dead. %(record)s does not know of it yet."),
     }
     head = heads.get(run.outcome, heads[Outcome.SUCCEEDED.value]) % facts
     if not run.follow_up_tries and not run.follow_up_error:
@@ -216,9 +219,9 @@ def _dropped(about: Known) -> str:
 
 def _led_to(run: Run, about: Known) -> str:
     if run.follow_up == FollowUp.APPLIED and about.follow_up is not None:
-        return _("The record was told: %(name)s.") % {"name": about.follow_up_label}
+        return _("It has moved the record: %(name)s.") % {"name": about.follow_up_label}
     if run.follow_up == FollowUp.NONE:
-        return _("The record was not told: no follow-up is declared.")
+        return _("The record does not know of it: no follow-up is declared.")
     return ""
 
 
