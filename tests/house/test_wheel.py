@@ -72,6 +72,14 @@ def test_the_wheel_says_its_name_licence_and_dependencies(wheel: Path) -> None:
     assert sorted(line.split()[1].split(">")[0].lower() for line in needed) == ["cattrs", "django"]
 
 
+def test_an_index_and_the_readme_say_in_the_same_sentence_what_it_is(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        summary = Parser().parsestr(archive.read(name).decode())["Summary"]
+    paragraphs = (ROOT / "README.md").read_text().split("\n\n")
+    assert summary == " ".join(paragraphs[1].split())
+
+
 @pytest.mark.row("L15")
 def test_no_link_of_the_description_is_dead_on_an_index(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
