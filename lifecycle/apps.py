@@ -39,12 +39,16 @@ class LifecycleConfig(AppConfig):
         from lifecycle import accessor, checks, logs, registry  # noqa: F401 importing the checks registers them
         from lifecycle.database_guard import installation
         from lifecycle.execution import effects, kinds
+        from lifecycle.flows import advancing, known, steps
         from lifecycle.runtime.verbs import saving
 
         if accessor.attach not in registry.listeners:
             registry.listeners.append(accessor.attach)
         kinds.register("effect", effects.EffectKind())
+        kinds.register("step", steps.StepKind())
+        kinds.register("advance", advancing.AdvanceKind())
         registry.autodiscover()
+        known.autodiscover()
         logs.connect()
         # Of every class: the children of a record's model are records as well.
         post_save.connect(saving.note, dispatch_uid="lifecycle.saving")

@@ -263,3 +263,30 @@ class NothingToContinue(LifecycleError):
     """The run has no pending and no abandoned follow-up."""
 
     code = "nothing_to_continue"
+
+
+# A flow ------------------------------------------------------------------------------------------
+
+
+class UnknownFlow(LifecycleError):
+    """There is no flow of this name or id, or no such step, channel or timer in it."""
+
+    code = "unknown_flow"
+
+
+class FlowIdInUse(LifecycleError):
+    """A flow of this id was started already."""
+
+    code = "flow_id_in_use"
+
+
+class FlowEnded(LifecycleError):
+    """The flow is not running any more."""
+
+    code = "flow_ended"
+
+
+class NobodyWaits(LifecycleError):
+    """A message was published for whoever waits, and nobody does."""
+
+    code = "nobody_waits"

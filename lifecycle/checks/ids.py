@@ -83,4 +83,12 @@ MEANINGS: Final = {
     "lifecycle.W131": "Celery runs tasks eagerly, so no worker is ever woken.",
     # Pages of the admin: said by lifecycle.admin.
     "lifecycle.E140": "An admin inline adds records of a lifecycle without creating them through it.",
+    # A flow is declared wrongly.
+    "lifecycle.E201": "The name of a flow or a step cannot be stored.",
+    "lifecycle.E202": "A flow lists something that is no step.",
+    "lifecycle.E203": "Two steps have one name.",
+    "lifecycle.E204": "A step recovers by a step that the flow does not have.",
+    "lifecycle.E205": "A step recovers by one that takes another input.",
+    "lifecycle.E206": "The payload of a step or a channel cannot be read from JSON.",
+    "lifecycle.E207": "A step has no execute, or one of its methods is a coroutine function.",
 }

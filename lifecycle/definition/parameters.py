@@ -79,7 +79,7 @@ def validate(definition: Definition, name: str, value: Any) -> Any:
             field=name,
         )
     try:
-        return _converter().structure(value, hints[name])
+        return converter().structure(value, hints[name])
     except Exception as error:  # cattrs raises what the type's own constructor raised
         said = str(error) if isinstance(error, Unfit) else f"{_shown(value)} is no {described(hints[name])}"
         raise InvalidParameter(
@@ -89,7 +89,7 @@ def validate(definition: Definition, name: str, value: Any) -> Any:
 
 def dump(value: Any) -> Any:
     """A parameter's value as JSON, the way `validate` reads it back."""
-    return _converter().unstructure(value)
+    return converter().unstructure(value)
 
 
 def described(hint: Any) -> str:
@@ -183,7 +183,7 @@ def storable(hint: Any) -> bool:
 
 def _survives(value: Any, hint: Any) -> bool:
     try:
-        return bool(_converter().structure(_converter().unstructure(value), hint) == value)
+        return bool(converter().structure(converter().unstructure(value), hint) == value)
     except Exception:  # noqa: BLE001 whatever the converter raises, the default does not fit
         return False
 
@@ -195,7 +195,7 @@ def _hints(declared: Any) -> Mapping[str, Any]:
 
 
 @functools.lru_cache(maxsize=1)
-def _converter() -> Any:
+def converter() -> Any:
     """cattrs, strict about plain types; imported here because most imports of a lifecycle never need it."""
     from cattrs.preconf.json import make_converter
 

@@ -28,10 +28,10 @@ class Problem:
         return f"{self.message} {self.hint}".rstrip()
 
 
-def refusal(where: str, problems: Sequence[Problem]) -> InvalidDefinition:
-    """The error that tells all problems of one declaration at once."""
+def refusal(where: str, problems: Sequence[Problem], what: str = "lifecycle") -> InvalidDefinition:
+    """The error that tells all problems of one declaration at once; ``what`` is being declared."""
     count = "one problem" if len(problems) == 1 else f"{len(problems)} problems"
-    lines = [f"{where} is not a valid lifecycle: {count}."]
+    lines = [f"{where} is not a valid {what}: {count}."]
     for problem in problems:
         lines.append(f"  [{problem.id}] {problem.where}: {problem.message}")
         if problem.hint:

@@ -7,21 +7,17 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Generic
 
-from lifecycle import clock, conf, payloads
 from lifecycle.definition.compiled import Definition
 from lifecycle.definition.contexts import Record_co
-from lifecycle.exceptions import LeaseLost
+from lifecycle.execution.in_hand import InHand
 from lifecycle.execution.limits import Limits
 from lifecycle.execution.watchdog import Watch
 from lifecycle.models import Run, TransitionLog
-from lifecycle.store import claims, outcomes, parameters
+from lifecycle.store import outcomes, parameters
 from lifecycle.store.claims import ClaimedRun
 
-# What `heartbeat` is given when nothing is said about the checkpoint: None says that there is none any more.
-KEEP: Any = type("Keep", (), {"__repr__": lambda self: "what is stored"})()
 
-
-class EffectContext(Generic[Record_co]):
+class EffectContext(InHand, Generic[Record_co]):
     """One start of one run, as the effect sees it. Generic over the record's model.
 
     Attributes:
@@ -44,8 +40,8 @@ class EffectContext(Generic[Record_co]):
         watch: Watch,
         limits: Limits,
     ) -> None:
+        super().__init__(held, using, watch, limits)
         self.record = record
-        self.using = using
         self.lifecycle = held.lifecycle
         self.effect = held.effect
         self.attempt = held.start
@@ -53,11 +49,7 @@ class EffectContext(Generic[Record_co]):
         self.idempotency_key = str(held.idempotency_key)
         self.now = held.started_at
         self.deadline = None if timeout is None else held.started_at + timeout
-        self.checkpoint = held.checkpoint
-        self._held = held
         self._definition = definition
-        self._watch = watch
-        self._limits = limits
 
     @cached_property
     def entry(self) -> TransitionLog:
@@ -100,44 +92,3 @@ class EffectContext(Generic[Record_co]):
         """The input of that transition, declared secrets redacted."""
         found: Mapping[str, Any] = self.entry.input
         return found
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether going on is pointless: the time is up, the run was taken away, or the lease cannot be kept."""
-        return self._watch.cancelled
-
-    def heartbeat(self, checkpoint: Any = KEEP) -> None:
-        """Says that the effect is alive, and stores its progress.
-
-        The lease is renewed by itself; call this where the effect has a ``heartbeat_timeout``, to learn early that the
-        run was lost, or to leave a checkpoint that the next attempt finds in ``ctx.checkpoint``. It does not move the
-        deadline.
-
-        Args:
-            checkpoint: JSON data to store; None clears what is stored; left out, what is stored stays.
-
-        Raises:
-            LeaseLost: the run is no longer ours. Let it pass: nothing the effect still does will be recorded.
-            InvalidPayload: the checkpoint is no JSON, or too large.
-        """
-        self._limits.spoke()
-        at = clock.monotonic()
-        if checkpoint is not KEEP:
-            limit = conf.options().payload_limit
-            data = None if checkpoint is None else payloads.jsonable(checkpoint, what="checkpoint", limit=limit)
-            self._held_since(at, claims.for_alias(self.using).checkpoint(self._held, data))
-            self.checkpoint = data
-        elif self.cancelled:
-            raise self._lost()
-        elif at - self._watch.renewed_at >= self._held.lease_seconds / 8:
-            self._held_since(at, self._held.id in claims.for_alias(self.using).renew([self._held.proof]))
-        self._limits.spoke()
-
-    def _held_since(self, at: float, held: bool) -> None:
-        if held:
-            self._watch.renewed(at)
-        if not held or self.cancelled:
-            raise self._lost()
-
-    def _lost(self) -> LeaseLost:
-        return LeaseLost(f"The lease of {self._held} was lost.", run_id=self._held.id)

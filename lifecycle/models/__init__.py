@@ -3,6 +3,15 @@
 from lifecycle.models.accessors import LifecycleAccessor
 from lifecycle.models.base import LifecycleModel
 from lifecycle.models.fields import ChangedAtField, StateField, VersionField
+from lifecycle.models.flows import (
+    ChannelMessage,
+    FlowEvent,
+    FlowRun,
+    FlowStatus,
+    Phase,
+    StepExecution,
+    WaitCondition,
+)
 from lifecycle.models.history import CREATE, TOUCH, ActorKind, TransitionLog
 from lifecycle.models.operator_action import OperatorAction
 from lifecycle.models.parameters import ParameterOverride
@@ -15,19 +24,26 @@ __all__ = [
     "TOUCH",
     "ActorKind",
     "ChangedAtField",
+    "ChannelMessage",
+    "FlowEvent",
+    "FlowRun",
+    "FlowStatus",
     "FollowUp",
     "LifecycleAccessor",
     "LifecycleModel",
     "OperatorAction",
     "Outcome",
     "ParameterOverride",
+    "Phase",
     "Run",
     "RunAttempt",
     "RunKind",
     "RunStatus",
     "StateField",
+    "StepExecution",
     "Tick",
     "TransitionLog",
     "TriggerHold",
     "VersionField",
+    "WaitCondition",
 ]

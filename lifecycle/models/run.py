@@ -17,6 +17,8 @@ class RunKind(models.TextChoices):
     """What is to be done; a kind says how it is called, what ends it and what follows (`lifecycle.execution.kinds`)."""
 
     EFFECT = "effect", _("Effect")
+    STEP = "step", _("Step")
+    ADVANCE = "advance", _("Advance")
 
 
 class RunStatus(models.TextChoices):
@@ -66,6 +68,12 @@ class Run(models.Model):
     kind = models.CharField(max_length=10, choices=RunKind.choices, default=RunKind.EFFECT, db_default=RunKind.EFFECT)
     entry = models.ForeignKey(
         TransitionLog, on_delete=models.PROTECT, related_name="runs", db_index=False, null=True, blank=True
+    )
+    flow = models.ForeignKey(
+        "FlowRun", on_delete=models.CASCADE, related_name="runs", null=True, blank=True, db_index=False
+    )
+    execution = models.ForeignKey(
+        "StepExecution", on_delete=models.CASCADE, related_name="runs", null=True, blank=True, db_index=False
     )
     lifecycle = models.CharField(max_length=100)
     record_id = models.CharField(max_length=255)
@@ -130,6 +138,8 @@ class Run(models.Model):
                 fields=["follow_up_due_at"], condition=models.Q(follow_up="pending"), name="lifecycle_run_follow_up"
             ),
             models.Index(fields=["lifecycle", "record_id", "id"], name="lifecycle_run_record"),
+            # Runs of effects, which belong to none, are not in it.
+            models.Index(fields=["flow"], condition=models.Q(flow__isnull=False), name="lifecycle_run_flow"),
         ]
 
     def __str__(self) -> str:

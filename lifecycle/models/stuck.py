@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q
 from lifecycle.definition.compiled import Definition
 from lifecycle.models.due import Literal
 from lifecycle.models.record_ids import outer_record_id
-from lifecycle.models.run import FollowUp, Run, RunStatus
+from lifecycle.models.run import FollowUp, Run, RunKind, RunStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def pending(using: str, lifecycles: Collection[str] | None = None) -> Iterator[P
 
     Three statements, each along one of the small partial indexes: finished runs are not looked at.
     """
-    rows = _runs(using, lifecycles)
+    rows = _runs(using, lifecycles).filter(kind=RunKind.EFFECT)
     counts: dict[tuple[str, str], int] = {}
     for part in (
         rows.filter(status=Literal(RunStatus.QUEUED.value)),

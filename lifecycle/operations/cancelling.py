@@ -38,6 +38,7 @@ def cancel_run(run: Run, *, actor: Any, reason: str = "", force: bool = False) -
         locked = operator_actions.lock_run(run.pk, using)
         if locked is None:
             raise preconditions.gone(run)
+        preconditions.refuse_of_flow(locked)
         now = timing.now(using)
         if locked.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
             said = _(

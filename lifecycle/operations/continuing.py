@@ -36,6 +36,7 @@ def continue_run(run: Run, *, actor: Any, reason: str = "") -> Run:
         seen = operator_actions.read_run(run.pk, using)
         if seen is None:
             raise preconditions.gone(run)
+        preconditions.refuse_of_flow(seen)
         preconditions.known_effect(seen)
         tried = follow_ups.apply(seen.pk, using, by_operator=True)
         if tried.status is None:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from lifecycle import registry
 from lifecycle.definition.compiled import CompiledEffect
 from lifecycle.exceptions import InvalidInput, RunBusy, RunSettled, UnknownEffect
-from lifecycle.models import Run, RunStatus
+from lifecycle.models import Run, RunKind, RunStatus
 from lifecycle.payloads import unstorable
 from lifecycle.refusals import InputProblem
 
@@ -63,6 +63,18 @@ def known_effect(run: Run) -> CompiledEffect:
             run_id=run.pk,
         )
     return effect
+
+
+def refuse_of_flow(run: Run) -> None:
+    """Runs of flows are the flow's own business: one that is taken away leaves a flow that can never go on.
+
+    Raises:
+        RunSettled: the run belongs to a flow.
+    """
+    if run.kind != RunKind.EFFECT:
+        raise settled(
+            run, _("This run belongs to a flow, which enqueues its work itself: stop the flow, or let it go on.")
+        )
 
 
 def gone(run: Run) -> RunSettled:

@@ -48,6 +48,7 @@ def retry_run(run: Run, *, actor: Any, reason: str = "", force: bool = False) ->
         locked = operator_actions.lock_run(run.pk, using)
         if locked is None:
             raise preconditions.gone(run)
+        preconditions.refuse_of_flow(locked)
         now = timing.now(using)
         effect = preconditions.known_effect(locked)
         if locked.status == RunStatus.QUEUED:

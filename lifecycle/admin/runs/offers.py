@@ -11,7 +11,7 @@ from lifecycle import clock
 from lifecycle.admin.parts import times
 from lifecycle.admin.parts.record_names import NamedRecord
 from lifecycle.admin.runs.sentences import Known, known
-from lifecycle.models import FollowUp, Run, RunStatus
+from lifecycle.models import FollowUp, Run, RunKind, RunStatus
 
 RETRY, CONTINUE, CANCEL = "retry", "continue", "cancel"
 UNFINISHED = (RunStatus.QUEUED, RunStatus.RUNNING)
@@ -32,7 +32,9 @@ class Offer:
 
 
 def offers(run: Run, record: NamedRecord) -> list[Offer]:
-    """The three operator actions, the most useful one first."""
+    """The three operator actions, the most useful one first; none for the runs of flows, which go on by themselves."""
+    if run.kind != RunKind.EFFECT:
+        return []
     about = known(run)
     made = [_retry(run, about, record), _continue(run, about), _cancel(run, about, record)]
     usefulness = {CONTINUE: 0, RETRY: 1, CANCEL: 2} if run.follow_up in STANDING else {RETRY: 0, CONTINUE: 1, CANCEL: 2}

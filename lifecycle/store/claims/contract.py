@@ -20,6 +20,8 @@ COLUMNS = (
     "id",
     "kind",
     "entry_id",
+    "flow_id",
+    "execution_id",
     "lifecycle",
     "record_id",
     "effect",
@@ -53,6 +55,8 @@ class ClaimedRun:
     id: int
     kind: str
     entry_id: int | None
+    flow_id: int | None
+    execution_id: int | None
     lifecycle: str
     record_id: str
     effect: str

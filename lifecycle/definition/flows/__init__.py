@@ -1,0 +1,1 @@
+"""Flows as declared: steps, channels, waits and decisions; plain Python."""

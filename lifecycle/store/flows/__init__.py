@@ -1,0 +1,1 @@
+"""The rows of flows: who locks what is written in `locks`."""

@@ -1,0 +1,1 @@
+"""Flows: declared, started, waited in, decided, ended."""
