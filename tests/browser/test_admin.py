@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from lifecycle import operations
-from lifecycle.models import OperatorAction, Run, TransitionLog
+from lifecycle.models import OperatorAction, Run, TransitionLog, TriggerHold
 from orders.models import Order
 from tests.admin.story import Story
+from tests.browser import axe
 
 # Once: what the pages hold on each database is what tests/admin looks at; here it is how they are used.
 pytestmark = [pytest.mark.browser, pytest.mark.once]
@@ -201,6 +202,7 @@ def busy(story: Story) -> Story:
     run = story.run_of(story.refund_failed(), "orders.refund")
     operations.retry_run(run, actor=story.boss, reason="the provider is back, says its status page", force=True)
     story.follow_up_refused()
+    story.refund_declined()
     story.paid()
     return story
 
@@ -252,3 +254,30 @@ def test_our_parts_are_dark_only_where_the_page_is(busy: Story, page_of: Callabl
     page.evaluate("document.documentElement.setAttribute('data-bs-theme', 'dark')")
     assert page.evaluate(ground) == "rgb(22, 28, 36)"
     assert page.evaluate(quiet) == "rgb(181, 191, 204)"
+
+
+@pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "de")])
+def test_axe_finds_nothing_wrong_with_our_parts_of_the_admin(
+    busy: Story, page_of: Callable[..., Any], settings: Any, scheme: str, width: int, language: str
+) -> None:
+    """With the content of our pages, our part of a record's page and our cells of a list; the rest is Django's."""
+    page = page_of(busy.boss, color_scheme=scheme, viewport={"width": width, "height": 900})
+    settings.LANGUAGE_CODE = language
+    run, order, hold = Run.objects.latest("id"), Order.objects.latest("id"), TriggerHold.objects.latest("id")
+    pages = {
+        "/admin/lifecycle/lifecyclespage/": "#content",
+        "/admin/lifecycle/lifecyclespage/orders/payment_window/": "#content",
+        f"/admin/lifecycle/run/{run.pk}/change/": "#content",
+        f"/admin/lifecycle/run/{Run.objects.filter(status='failed').latest('id').pk}/change/": "#content",
+        f"/admin/lifecycle/triggerhold/{hold.pk}/change/": "#content",
+        f"/admin/orders/order/{order.pk}/lifecycle/orders/ship/": "#content",
+        f"/admin/orders/order/{order.pk}/change/": ".lc-panel",
+        **{f"/admin/lifecycle/{name}/": "#result_list" for name in LISTS},
+        "/admin/orders/order/": "#result_list",
+    }
+    faults = {}
+    for address, part in pages.items():
+        page.goto(address)
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+        faults[address] = axe.faults(page, part)
+    assert not any(faults.values()), faults
