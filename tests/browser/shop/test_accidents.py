@@ -195,6 +195,8 @@ def test_a_session_that_ends_while_somebody_types_leaves_what_is_typed(clerk: Pe
     clerk.page.fill("#id_tracking_number", "1Z 999")
     clerk.context.clear_cookies(name=SESSION)
     expect(clerk.page.get_by_role("alert")).to_contain_text("You are logged out.")
+    expect(clerk.page.locator("#refresh")).to_contain_text("when you were still logged in", use_inner_text=True)
+    expect(clerk.page.locator("#refresh")).not_to_contain_text("No answer", use_inner_text=True)
     expect(clerk.page.locator("#id_tracking_number")).to_have_value("1Z 999")
     clerk.press("ship")
     log_in_again(clerk)

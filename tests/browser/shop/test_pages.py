@@ -114,6 +114,18 @@ def test_in_one_column_what_can_be_done_comes_first(
     assert order == ["actions", "where", "history", "work"]
 
 
+@pytest.mark.parametrize("width", [390, 640, 768, 900, 1280])
+def test_the_diagram_that_is_shown_is_seen_whole(
+    width: int, gallery: dict[str, int], person: Callable[..., Person]
+) -> None:
+    visitor = person("clerk", viewport={"width": width, "height": 900}, locale="de-DE")
+    for state in ("paid", "awaiting", "refund-needs-attention"):
+        visitor.look_at(gallery[state])
+        box = visitor.page.locator("#where .lc-scroll").filter(visible=True)
+        expect(box).to_have_count(1)
+        assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0, state
+
+
 @pytest.mark.parametrize("language", ["en-US", "de-DE"])
 def test_the_whole_navigation_is_seen_on_the_narrowest_phone(language: str, person: Callable[..., Person]) -> None:
     visitor = person("clerk", viewport={"width": 320, "height": 640}, locale=language)

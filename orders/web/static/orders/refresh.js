@@ -112,7 +112,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
   const { elt, xhr } = event.detail;
   if (!elt?.hasAttribute("data-refresh")) return;
   const isAnswered = Boolean(xhr) && (xhr.status === 304 || (xhr.status === 200 && (elt.id !== "refresh" || isThisPage(xhr))));
-  if (elt.id === "refresh") sayUnanswered(!isAnswered);
+  if (elt.id === "refresh") sayOutdated(isAnswered ? "" : xhr?.status === 200 ? "loggedOut" : "unanswered");
   if (!isAnswered) return;
   const tag = xhr.getResponseHeader("ETag");
   // While a form is kept, the next round must bring the new page again.
@@ -125,12 +125,13 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (elt.id === "refresh") seen(xhr.getResponseHeader("Date"));
 });
 
-function sayUnanswered(is) {
+// Why what stands here may be old: nobody answers, or somebody else would have to ask.
+function sayOutdated(why) {
   const foot = document.getElementById("refresh");
-  const said = foot?.querySelector(".shop-unanswered");
-  if (!said || foot.classList.contains("is-unanswered") === is) return;
-  foot.classList.toggle("is-unanswered", is);
-  said.textContent = is ? said.dataset.words.replace("{moment}", foot.querySelector("time").textContent) : "";
+  const said = foot?.querySelector(".shop-outdated");
+  if (!said || (foot.dataset.outdated ?? "") === why) return;
+  foot.dataset.outdated = why;
+  said.textContent = why ? said.dataset[why].replace("{moment}", foot.querySelector("time").textContent) : "";
 }
 
 // The last line says when the page was last known to be right: the server's clock, in the zone the page is written in.
