@@ -152,3 +152,17 @@ def test_flows_that_wait_for_a_channel_are_found(fulfilment: FlowRun) -> None:
 
     assert list(FlowRun.objects.waiting_on(Fulfilment.picked)) == [fulfilment]
     assert [flow.name for flow in FlowRun.objects.waiting_on("words")] == ["words"]
+
+
+def test_one_advance_takes_every_fact_that_lies_there_and_the_others_need_not_run(db: None) -> None:
+    flow = start_flow(Words, 3, actor=SYSTEM, flow_id="w").flow
+    drain()
+    for word in "abc":
+        publish(flow, Words.words, word, actor=ANN)
+
+    drain()
+
+    flow.refresh_from_db()
+    assert flow.outputs == [["a", "b", "c"]]
+    advances = Run.objects.filter(flow=flow, kind="advance").order_by("id")
+    assert [(run.status, run.attempts) for run in advances] == [("succeeded", 1), ("succeeded", 0), ("succeeded", 0)]

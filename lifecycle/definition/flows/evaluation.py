@@ -68,7 +68,6 @@ def _shared(channels: Sequence[Stored], lying: Mapping[str, Sequence[Any]]) -> d
         mine = [one for one in channels if one.channel == channel]
         count = sum(one.least for one in mine)
         for one in mine:
-            room = len(there) if one.most is None else one.most - one.least
-            count += min(room, len(there) - count)
+            count += len(there) if one.most is None else one.most - one.least
         taken[channel] = list(there[:count])
     return taken
