@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from lifecycle.models import Run, RunAttempt, TransitionLog
 from orders.lifecycles import OrderLifecycle
@@ -83,7 +84,9 @@ def _starts(run: Run) -> str:
     if number == 0:
         said = _("none yet, at most %(most)s") % {"most": run.max_attempts}
     if run.crashes:
-        said += ", " + _("%(times)s× a worker was lost") % {"times": run.crashes}
+        said += ", " + ngettext("a worker was lost once", "a worker was lost %(times)s times", run.crashes) % {
+            "times": run.crashes
+        }
     if run.status == "running" and run.started_at is not None:
         said += ", " + _("running since %(at)s") % {"at": clock_time(run.started_at)}
     return said

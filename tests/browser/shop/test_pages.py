@@ -112,6 +112,10 @@ def test_in_one_column_what_can_be_done_comes_first(
     tops = {part: visitor.page.locator(f"#{part}").bounding_box() for part in ("actions", "where", "history", "work")}
     order = sorted(tops, key=lambda part: tops[part]["y"])  # type: ignore[index]
     assert order == ["actions", "where", "history", "work"]
+    reached = visitor.page.locator("main").evaluate(
+        "main => main.querySelector('button, select, .lc-scroll').closest('section').id"
+    )
+    assert reached == "actions"  # by keyboard, too
 
 
 @pytest.mark.parametrize("width", [390, 640, 768, 900, 1280])

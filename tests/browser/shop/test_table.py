@@ -207,7 +207,7 @@ def test_a_worker_that_is_killed_has_its_work_done_by_the_next(stage: Stage, adm
     admin.sees("Creating checkout")
     stage.ask("start_worker")
     admin.sees("Awaiting payment", 60)
-    admin.sees_in("work", "a worker lost 1×")
+    admin.sees_in("work", "a worker was lost once")
     assert admin.page.locator("#work .lc-pip-crash").count() == 1
     (session,) = provider.sessions(order)
     assert (session["idempotency_key"], session["times_asked"]) == (f"order-checkout:{order}:1", 2)
