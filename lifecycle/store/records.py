@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import connections, models, router
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
 
 from lifecycle import clock
 from lifecycle.definition.compiled import Definition
@@ -175,7 +176,8 @@ def version_in_row(definition: Definition, record: Any) -> Any:
 def conflict(definition: Definition, record: Any) -> Conflict:
     """The error that somebody else was faster."""
     return Conflict(
-        f"This {definition.model._meta.verbose_name} was changed by somebody else meanwhile. Look again, then decide.",
+        _("This %(model)s was changed by somebody else meanwhile. Look again, then decide.")
+        % {"model": definition.model._meta.verbose_name},
         lifecycle=definition.name,
         record_id=text_id(record),
         version=version_of(definition, record),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.utils import translation
 
 from lifecycle import SYSTEM, Actor
 from lifecycle.exceptions import (
@@ -448,3 +449,12 @@ def test_what_an_outer_transaction_rolls_back_did_not_happen(ticket: Ticket) -> 
     assert not Run.objects.exists()
     ticket.lifecycle.fire("touch", actor=SYSTEM)
     assert (ticket.status, ticket.lifecycle_version) == ("open", 2)
+
+
+def test_who_decided_on_an_old_version_is_told_in_their_language(ticket: Ticket) -> None:
+    fire(ticket, "touch", actor=SYSTEM)
+
+    with pytest.raises(Conflict) as caught, translation.override("de"):
+        fire(ticket, "touch", actor=SYSTEM, expect_version=1)
+
+    assert "Jetzt ist es Version 2, Sie haben über Version 1 entschieden." in str(caught.value)

@@ -19,6 +19,7 @@ from lifecycle.exceptions import (
     UnsavedEdits,
 )
 from lifecycle.models import writes
+from lifecycle.runtime.deciding import sentences
 from lifecycle.runtime.deciding.orders import FiringOrder
 from lifecycle.store import lives, records
 from lifecycle.store.record_keys import RecordKey
@@ -45,16 +46,14 @@ def refuse_if_moved(order: FiringOrder, record: Any, key: RecordKey) -> None:
     if order.follows_run and version == 0:
         raise StayEnded("The record whose run this follows was deleted; another one has its key now.", **facts)
     if order.stay_version is not None and not records.stay_lasts(definition, record, order.stay_version):
+        facts["state"] = records.state_of(definition, record)
         raise StayEnded(
-            f"The stay that enqueued '{order.transition.name}' began with version {order.stay_version} and is over; "
-            f"the record is at version {version}, {records.state_of(definition, record)}.",
-            state=records.state_of(definition, record),
+            sentences.stay_is_over(definition, order.transition.label, order.stay_version, version, facts["state"]),
             **facts,
         )
     if order.expect_version is not None and version != order.expect_version:
         raise Conflict(
-            f"This {definition.model._meta.verbose_name} was handled by someone else meanwhile: it is at version "
-            f"{version}, you decided on version {order.expect_version}. Please look again.",
+            sentences.someone_was_faster(definition, now=version, seen=order.expect_version),
             expected=order.expect_version,
             got=version,
             **facts,

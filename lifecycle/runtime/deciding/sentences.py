@@ -10,6 +10,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from lifecycle.definition.compiled import Definition
+
 
 def starts_elsewhere(transition: Any, starts: Sequence[Any], state: Any) -> Any:
     """The transition starts in other states than the record is in; all of them by their labels."""
@@ -48,6 +50,32 @@ def does_not_hold(transition: Any, guard: str) -> Any:
         transition=transition,
         guard=guard.replace("_", " "),
     )
+
+
+def someone_was_faster(definition: Definition, *, now: int, seen: int) -> str:
+    """The decision was made on another version of the record."""
+    said = _(
+        "This %(model)s was handled by someone else meanwhile: it is at version %(now)s, you decided on version "
+        "%(seen)s. Please look again."
+    )
+    return said % {"model": definition.model._meta.verbose_name, "now": now, "seen": seen}
+
+
+def stay_is_over(definition: Definition, transition: Any, began: int, now: int, state: str) -> str:
+    """The record has left the state in which the transition with this label was enqueued."""
+    known = definition.states.get(state)
+    said = _(
+        "“%(transition)s” belongs to a stay that began with version %(began)s and is over: the record is at version "
+        "%(now)s, %(state)s."
+    )
+    label = known.label if known is not None else state
+    return said % {"transition": transition, "began": began, "now": now, "state": label}
+
+
+def others_at_each_try(number: int) -> str:
+    """A batch was given up: its records did not stand still."""
+    said = _("Others changed records among these %(number)s at each try; nothing of this batch was fired.")
+    return said % {"number": number}
 
 
 def either(labels: Sequence[Any]) -> str:

@@ -19,7 +19,7 @@ from lifecycle.definition.transitions import Transition
 from lifecycle.dispatch import after_commit
 from lifecycle.exceptions import Conflict, LifecycleError, Refused
 from lifecycle.models import Run, TransitionLog
-from lifecycle.runtime.deciding import expectations, orders, requests, together
+from lifecycle.runtime.deciding import expectations, orders, requests, sentences, together
 from lifecycle.runtime.deciding.orders import FiringOrder
 from lifecycle.runtime.results import BatchRefusal, BatchReport, Fired
 from lifecycle.runtime.verbs.subjects import Part, Subjects, chunks
@@ -124,7 +124,7 @@ def _fire_batch(
                 moving.align(order.definition, instance, fired.record)
 
     lost = Conflict(
-        f"Others changed records among these {len(pks)} at each try meanwhile; nothing of this batch was fired.",
+        sentences.others_at_each_try(len(pks)),
         lifecycle=order.definition.name,
         transition=order.transition.name,
     )
