@@ -330,6 +330,14 @@ class Migration(migrations.Migration):
             model_name="flowrun",
             index=models.Index(fields=["lifecycle", "record_id", "id"], name="lifecycle_flow_record"),
         ),
+        migrations.AddIndex(
+            model_name="flowrun",
+            index=models.Index(
+                condition=models.Q(("finished_at__isnull", False)),
+                fields=["finished_at"],
+                name="lifecycle_flow_finished",
+            ),
+        ),
         migrations.AddConstraint(
             model_name="flowrun",
             constraint=models.UniqueConstraint(fields=("name", "flow_id"), name="lifecycle_flow_id"),

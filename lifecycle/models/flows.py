@@ -79,7 +79,12 @@ class FlowRun(models.Model):
         verbose_name_plural = _("flows")
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["name", "flow_id"], name="lifecycle_flow_id")]
-        indexes = [models.Index(fields=["lifecycle", "record_id", "id"], name="lifecycle_flow_record")]
+        indexes = [
+            models.Index(fields=["lifecycle", "record_id", "id"], name="lifecycle_flow_record"),
+            models.Index(
+                fields=["finished_at"], condition=models.Q(finished_at__isnull=False), name="lifecycle_flow_finished"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} {self.flow_id} ({self.status})"

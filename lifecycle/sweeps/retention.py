@@ -1,4 +1,4 @@
-"""Retention: finished runs older than the project wants to keep."""
+"""Retention: finished runs and flows older than the project wants to keep."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 from lifecycle import conf
 from lifecycle.store import pruning, timing
+from lifecycle.store.flows import pruning as flows
 from lifecycle.store.pruning import Retention
 from lifecycle.sweeps.passes import Pass
 
 BATCH = 500
+FLOWS = 100
 EVERY = dt.timedelta(minutes=10)
 
 
@@ -26,12 +28,23 @@ def run_once(
     kept = retention or configured()
     now = timing.now(sweep.using)
     sweep.facts["after_id"] = after_id
+    _flows(sweep, kept, now, delete, after_batch)
     while sweep.has_time():
         window = pruning.prune(kept, now, sweep.using, after_id=sweep.facts["after_id"], size=BATCH, delete=delete)
         sweep.done += window.deleted
         sweep.facts["after_id"] = window.go_on_from or 0
         after_batch(sweep)
         if window.go_on_from is None:
+            return
+
+
+def _flows(sweep: Pass, kept: Retention, now: dt.datetime, delete: bool, after_batch: Callable[[Pass], None]) -> None:
+    while sweep.has_time():
+        deleted = flows.prune(kept, now, sweep.using, size=FLOWS, delete=delete)
+        if deleted:
+            sweep.done += deleted
+            after_batch(sweep)
+        if not delete or deleted < FLOWS:
             return
 
 
