@@ -69,7 +69,7 @@ def _settings() -> dict[str, Any]:
         with default.cursor() as cursor:
             cursor.execute("SELECT current_database()")
             own["NAME"] = cursor.fetchone()[0]
-        own["OPTIONS"] = {**own["OPTIONS"], "options": "-c search_path=other_database"}
+        own["OPTIONS"]["options"] += " -c search_path=other_database"
     else:
         own["NAME"] = f"{name}_other"
     return own

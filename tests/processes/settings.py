@@ -11,7 +11,7 @@ from tests.settings import DATABASES, INSTALLED_APPS
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.processes"]
 DATABASES["default"]["NAME"] = os.environ["LIFECYCLE_PROCESS_DATABASE"]
 if os.environ.get("LIFECYCLE_PROCESS_PREPARED"):
-    DATABASES["default"]["OPTIONS"] = {"server_side_binding": True, "prepare_threshold": 2}
+    DATABASES["default"]["OPTIONS"] |= {"server_side_binding": True, "prepare_threshold": 2}
 if os.environ.get("LIFECYCLE_PROCESS_DATABASE_PORT"):
     DATABASES["default"] |= {"HOST": "127.0.0.1", "PORT": os.environ["LIFECYCLE_PROCESS_DATABASE_PORT"]}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,8 +10,8 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
-from hypothesis import HealthCheck, Phase, settings, target
 from hypothesis import strategies as st
+from hypothesis import target
 from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
@@ -45,22 +44,11 @@ from lifecycle.store import claims
 from lifecycle.store.claims import ClaimedRun, Wanted
 from lifecycle.sweeps.tick import tick
 from tests.properties import model
+from tests.properties.profile import MINUTES, profile
 from tests.support import lifecycles
 from tests.support.models import Parcel, Ticket
 
 USING = "default"
-# For a long look: LIFECYCLE_PROPERTY_EXAMPLES=2000, with fresh randomness instead of the same examples each time.
-LONG = os.environ.get("LIFECYCLE_PROPERTY_EXAMPLES", "")
-PROFILE = settings(
-    max_examples=int(LONG or 20),
-    stateful_step_count=80 if LONG else 50,
-    derandomize=not LONG,
-    database=None,
-    deadline=None,
-    print_blob=True,
-    phases=list(Phase) if LONG else [Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
 
 
 def an_effect(ctx: Any) -> dict[str, Any]:
@@ -399,6 +387,6 @@ class Machine(RuleBasedStateMachine):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.timeout(0 if LONG else 600)
+@pytest.mark.timeout(MINUTES * 60)
 def test_whatever_happens_in_whatever_order_nothing_is_lost_doubled_or_stranded() -> None:
-    run_state_machine_as_test(Machine, settings=PROFILE)
+    run_state_machine_as_test(Machine, settings=profile(examples=20, steps=50))

@@ -7,13 +7,11 @@ values a column cannot give back, one bad row in a batch: after each the rows mu
 from __future__ import annotations
 
 import datetime as dt
-import os
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from django.test import override_settings
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -49,18 +47,8 @@ from tests.cases.misbehaving import (
 )
 from tests.cases.models.folders import Folder, Name
 from tests.properties import edges
+from tests.properties.profile import MINUTES, profile
 
-LONG = os.environ.get("LIFECYCLE_PROPERTY_EXAMPLES", "")
-PROFILE = settings(
-    max_examples=int(LONG or 12),
-    stateful_step_count=60 if LONG else 40,
-    derandomize=not LONG,
-    database=None,
-    deadline=None,
-    print_blob=True,
-    phases=list(Phase) if LONG else [Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
 OPTIONS = {"RETAIN_SUCCEEDED": None, "RETAIN_FAILED": None}
 TABLES = (RunAttempt, Run, TransitionLog, OperatorAction, TriggerHold, Tick, Folder, Name)
 SLUGS = ("a", "b", "c", "d")
@@ -422,6 +410,6 @@ def error_of(call: Any) -> BaseException | None:
     return None
 
 
-@pytest.mark.timeout(0 if LONG else 600)
+@pytest.mark.timeout(MINUTES * 60)
 def test_whatever_people_get_wrong_the_rows_are_what_they_were_told(other: str) -> None:
-    run_state_machine_as_test(People, settings=PROFILE)
+    run_state_machine_as_test(People, settings=profile(examples=12, steps=40))

@@ -25,12 +25,14 @@ from schemathesis.specs.openapi import checks as said
 from lifecycle import SYSTEM
 from lifecycle.runtime import create, fire
 from orders.factories import OrderFactory
+from tests.conftest import PASS
 from tests.rest.description import described
 from tests.support.models import Parcel, Ticket
 
 pytestmark = pytest.mark.django_db
 
-EXAMPLES = 8
+# PostgreSQL, which takes the least of what can be said, is asked everything; SQLite the first of it.
+EXAMPLES = 3 if PASS == "first" else 8
 CHECKS = [
     not_a_server_error,
     said.status_code_conformance,
