@@ -78,4 +78,4 @@ class TransitionLog(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.lifecycle}/{self.record_id} {self.version}: {self.transition}"
+        return f"{self.lifecycle}/{self.record_id}, version {self.version}: {self.transition}"

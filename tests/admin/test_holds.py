@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from lifecycle.admin.lists.held import stamp
+from lifecycle.admin.runs.page import stamp as stamp_of_run
 from lifecycle.models import OperatorAction, TransitionLog, TriggerHold
 from tests.admin.story import Story
 from tests.admin.test_records import text
@@ -150,6 +152,28 @@ def test_history_and_operator_actions_are_lists_to_read_in_constant_queries(stor
     for _ in range(3):
         more()
     assert [cost(page) for page in pages] == before
+
+
+def test_no_column_or_field_of_the_lists_is_left_in_english(
+    story: Story, browser_of: Callable[[Any], Client], settings: Any
+) -> None:
+    story.held()
+    run = story.run_of(story.refund_failed(), "orders.refund")
+    browser = browser_of(story.boss)
+    data = {"operator_action": "retry", "seen": stamp_of_run(run), "reason": "x", "force": "1"}
+    browser.post(f"/admin/lifecycle/run/{run.pk}/change/", data)
+    settings.LANGUAGE_CODE = "de"
+    entry, action = TransitionLog.objects.latest("id"), OperatorAction.objects.get()
+    pages = [
+        LIST, "/admin/lifecycle/transitionlog/", f"/admin/lifecycle/transitionlog/{entry.pk}/change/",
+        "/admin/lifecycle/operatoraction/", f"/admin/lifecycle/operatoraction/{action.pk}/change/",
+    ]  # fmt: skip
+    english = r"\b(Tries|Lifecycle|Record id|Reason|Request id|Definition hash|actor kind|Input|Who|When)\b"
+    for page in pages:
+        html = browser.get(page).content.decode()
+        shown = re.findall(r"<label.*?</label>|<th scope=.col.*?</th>|<summary>.*?</summary>", html, re.DOTALL)
+        assert shown, page
+        assert re.findall(english, re.sub(r"<[^>]*>", " ", " ".join(shown))) == [], page
 
 
 def test_history_is_found_by_record_and_request(story: Story, browser: Client) -> None:

@@ -57,7 +57,7 @@ def test_the_page_says_where_a_record_is_and_how_it_got_there(story: Story, brow
     assert "Lifecycle: Order" in said
     assert re.search(r"Paid for \d+(\.\d)? s , since", said)
     assert "nothing: no time limit in Paid" in said
-    assert "Ship… → Fulfilled, final. Asks for carrier and tracking number" in said
+    assert "Ship… → Fulfilled, final. Asks for Carrier and Tracking number" in said
     assert "Refund order → Refunding. The payment is given back in full." in said
     assert "Pay, Cancel order and Retry refund do not start in Paid." in said
     assert "Payment succeeded Awaiting payment → Paid Sandbox provider, event evt_" in said

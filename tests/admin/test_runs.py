@@ -267,7 +267,7 @@ def test_a_run_whose_lease_has_ended_is_not_shown_as_running(story: Story, brows
     for page in (LIST, address(run)):
         said = text(browser.get(page))
         assert "Lease ended" in said
-        assert "The lease of worker-2 has ended. " in said
+        assert "The lease of worker-2 has ended. The next tick takes it back." in said
         assert '<span class="lc-badge tone-progress' not in browser.get(page).content.decode().split("filter")[0]
 
 

@@ -281,3 +281,14 @@ def test_axe_finds_nothing_wrong_with_our_parts_of_the_admin(
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
         faults[address] = axe.faults(page, part)
     assert not any(faults.values()), faults
+
+
+@pytest.mark.parametrize(("width", "near"), [(768, True), (1280, False)])
+def test_a_record_shows_the_near_diagram_where_the_side_bar_leaves_no_room_for_the_whole(
+    busy: Story, page_of: Callable[..., Any], width: int, near: bool
+) -> None:
+    page = page_of(busy.boss, viewport={"width": width, "height": 900})
+    page.goto(f"/admin/orders/order/{Order.objects.latest('id').pk}/change/")
+    assert page.locator("#main.shifted").count() == 1
+    assert page.locator(".lc-panel .lc-narrow").first.is_visible() == near
+    assert page.locator(".lc-panel .lc-wide").first.is_visible() != near

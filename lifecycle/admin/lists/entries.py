@@ -18,30 +18,27 @@ from lifecycle.admin.parts import entries, times
 from lifecycle.models import TransitionLog
 
 
+class ActorKindFilter(admin.ChoicesFieldListFilter):
+    """By who fired, under a name in the reader's language."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = gettext_lazy("actor")
+
+
 @admin.register(TransitionLog)
 class TransitionLogAdmin(ReadOnlyAdmin):
     list_display = ["number", "what", "record", "who", "came_with", "when"]
     list_display_links = ["number"]
-    list_filter = [LifecycleFilter, "actor_kind"]
+    list_filter = [LifecycleFilter, ("actor_kind", ActorKindFilter)]
     search_fields = ["record_id"]
     search_help_text = gettext_lazy("Record, request id or transition")
     ordering = ["-id"]
     show_full_result_count = False
-    fields = [
-        "number", "what", "lifecycle", "record_id", "who", "reason", "came_in", "request_id", "when", "definition_hash",
-    ]  # fmt: skip
+    fields = ["number", "what", "of_lifecycle", "record", "who", "why", "came_in", "request", "when", "definition"]
     readonly_fields = [
-        "number",
-        "what",
-        "lifecycle",
-        "record_id",
-        "who",
-        "reason",
-        "came_in",
-        "request_id",
-        "when",
-        "definition_hash",
-    ]
+        "number", "what", "of_lifecycle", "record", "who", "why", "came_in", "request", "when", "definition",
+    ]  # fmt: skip
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NamedRecordList]:
         """The list that names the records."""
@@ -81,6 +78,26 @@ class TransitionLogAdmin(ReadOnlyAdmin):
     def came_with(self, entry: Any) -> Any:
         """Reason and input, shortened."""
         return entries.entered(entry)
+
+    @admin.display(description=gettext_lazy("Lifecycle"))
+    def of_lifecycle(self, entry: Any) -> Any:
+        """The lifecycle's name."""
+        return entry.lifecycle
+
+    @admin.display(description=gettext_lazy("Reason"))
+    def why(self, entry: Any) -> Any:
+        """The reason given."""
+        return entry.reason or ""
+
+    @admin.display(description=gettext_lazy("Request id"))
+    def request(self, entry: Any) -> Any:
+        """The request id it came under."""
+        return entry.request_id or ""
+
+    @admin.display(description=gettext_lazy("Definition"))
+    def definition(self, entry: Any) -> Any:
+        """Which definition was in force."""
+        return format_html("<code>{}</code>", entry.definition_hash)
 
     @admin.display(description=gettext_lazy("Input"))
     def came_in(self, entry: Any) -> Any:

@@ -33,7 +33,7 @@ ACTIONS: dict[str, Callable[..., Any]] = {FIRE: operations.fire_held, RELEASE: o
 
 @admin.register(TriggerHold)
 class TriggerHoldAdmin(ReadOnlyAdmin):
-    list_display = ["trigger_name", "record", "why", "tries", "asked_again"]
+    list_display = ["trigger_name", "record", "why", "tried", "asked_again"]
     list_display_links = ["trigger_name"]
     list_filter = [LifecycleFilter]
     search_fields = ["record_id"]
@@ -70,6 +70,11 @@ class TriggerHoldAdmin(ReadOnlyAdmin):
     def why(self, hold: Any) -> Any:
         """The refusals of the last try."""
         return refusals(hold)
+
+    @admin.display(description=gettext_lazy("Tries"), ordering="tries")
+    def tried(self, hold: Any) -> Any:
+        """How often it was refused in this stay."""
+        return hold.tries
 
     @admin.display(description=gettext_lazy("Next try"), ordering="retry_at")
     def asked_again(self, hold: Any) -> Any:

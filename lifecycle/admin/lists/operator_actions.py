@@ -40,8 +40,8 @@ class OperatorActionAdmin(ReadOnlyAdmin):
     search_fields = ["record_id"]
     search_help_text = gettext_lazy("Record, run number or operator")
     ordering = ["-id"]
-    fields = ["when", "what", "lifecycle", "about", "who", "why", "how_it_was"]
-    readonly_fields = ["when", "what", "lifecycle", "about", "who", "why", "how_it_was"]
+    fields = ["when", "what", "of_lifecycle", "about", "who", "why", "how_it_was"]
+    readonly_fields = ["when", "what", "of_lifecycle", "about", "who", "why", "how_it_was"]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """The list that names the records."""
@@ -69,6 +69,11 @@ class OperatorActionAdmin(ReadOnlyAdmin):
         """The operator action."""
         forced = format_html(' <span class="lc-err">{}</span>', _("forced")) if row.forced else ""
         return format_html("<strong>{}</strong>{}", labels.action_label(row.action), forced)
+
+    @admin.display(description=gettext_lazy("Lifecycle"))
+    def of_lifecycle(self, row: Any) -> Any:
+        """The lifecycle's name."""
+        return row.lifecycle
 
     @admin.display(description=gettext_lazy("About"))
     def about(self, row: Any) -> Any:

@@ -120,7 +120,9 @@ def _as_typed(field: forms.JSONField, data: Any, initial: Any) -> Any:
 
 def asks_for(definition: Definition, edge: CompiledTransition) -> list[str]:
     """The labels of what a transition asks for, as a sentence lists them."""
-    return [str(field.label or name.replace("_", " ")).lower() for name, field in fields_of(definition, edge).items()]
+    return [
+        str(field.label or name.replace("_", " ").capitalize()) for name, field in fields_of(definition, edge).items()
+    ]
 
 
 def _with_zone(field: forms.Field, value: Any) -> Any:

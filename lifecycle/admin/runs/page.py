@@ -39,7 +39,7 @@ def context(request: HttpRequest, site: Any, run: Run) -> dict[str, Any]:
     actions = list(OperatorAction.objects.filter(run_id=run.pk).order_by("-id")[:50])
     made = offers.offers(run, record)
     return {
-        "title": _("Effect run"),
+        "title": _("Run"),
         "subtitle": f"{_('Run %(n)s') % {'n': run.pk}} · {run.effect}",
         "run": run,
         "seen": stamp(run),

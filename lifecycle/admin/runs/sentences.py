@@ -174,6 +174,9 @@ def notice(run: Run, record: str, state: str) -> tuple[str, Any, Any] | None:
                 "continued here."
             ),
         )
+    if run.status == RunStatus.RUNNING and run.lease_until is not None and run.lease_until <= clock.now():
+        said = line(run)
+        return "waiting", said.happened, said.next
     if run.status == RunStatus.RUNNING:
         return "progress", line(run).happened, _("Load this page again to see how it ended.")
     return None
