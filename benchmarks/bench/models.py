@@ -53,3 +53,24 @@ class PlainHistory(models.Model):
             models.UniqueConstraint(fields=["job_id", "version"], name="bench_history_version"),
             models.UniqueConstraint(fields=["job_id", "request_id"], name="bench_history_request"),
         ]
+
+
+class PlainRun(models.Model):
+    """What a careful developer keeps of the work that a change asks for."""
+
+    entry = models.ForeignKey(PlainHistory, on_delete=models.CASCADE)
+    job_id = models.CharField(max_length=255)
+    effect = models.CharField(max_length=100)
+    queue = models.CharField(max_length=100, default="default")
+    status = models.CharField(max_length=20, default="queued")
+    available_at = models.DateTimeField()
+    attempts = models.PositiveIntegerField(default=0)
+    max_attempts = models.PositiveIntegerField(default=3)
+    lease_until = models.DateTimeField(null=True)
+    result = models.JSONField(null=True)
+    error = models.TextField(default="")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["entry", "effect"], name="bench_run_entry")]
+        indexes = [models.Index(fields=["status", "queue", "available_at"], name="bench_run_due")]

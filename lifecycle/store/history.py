@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from django.db.models import OuterRef, QuerySet
+from django.db import connections
+from django.db.models import QuerySet
 
 from lifecycle.models import CREATE, TransitionLog
-from lifecycle.models.history import life_begins
 from lifecycle.store import inserting
 from lifecycle.store.record_keys import RecordKey
 
@@ -25,21 +25,28 @@ def append_many(entries: Sequence[TransitionLog], using: str) -> list[Transition
 
 def find_request(key: RecordKey, request_id: str) -> TransitionLog | None:
     """The entry a request id was spent on for this record, and when its ``life`` began. Ask under the record's lock."""
-    entries = _of(key).filter(request_id=request_id)
-    life = life_begins(key.lifecycle, key.record_id, key.using)
-    return _spent_on(entries.annotate(life=life), request_id)
+    return _spent_on(request_id, {"lifecycle": key.lifecycle, "record_id": key.record_id}, key.using)
 
 
 def find_creation(lifecycle: str, request_id: str, using: str) -> TransitionLog | None:
     """The entry of the record that a request id created, and when its key's ``life`` began."""
-    entries = TransitionLog.objects.using(using).filter(lifecycle=lifecycle, request_id=request_id, transition=CREATE)
-    life = life_begins(lifecycle, OuterRef("record_id"), using)
-    return _spent_on(entries.annotate(life=life), request_id)
+    return _spent_on(request_id, {"lifecycle": lifecycle, "transition": CREATE}, using)
 
 
-def _spent_on(entries: QuerySet[TransitionLog], request_id: str) -> TransitionLog | None:
+# Asked by every firing with a request id, nearly always in vain: the ORM takes four times as long to make this text.
+_SPENT_ON = """\
+SELECT entry.*, COALESCE((
+    SELECT MAX(creation.version) FROM {table} creation
+    WHERE creation.lifecycle = entry.lifecycle AND creation.record_id = entry.record_id AND creation.transition = %s
+), 0) AS life FROM {table} entry WHERE {asked} AND entry.request_id = %s"""
+
+
+def _spent_on(request_id: str, of_entry: Mapping[str, str], using: str) -> TransitionLog | None:
+    table = connections[using].ops.quote_name(TransitionLog._meta.db_table)
+    text = _SPENT_ON.format(table=table, asked=" AND ".join(f"entry.{name} = %s" for name in of_entry))
+    entries = TransitionLog.objects.using(using).raw(text, [CREATE, *of_entry.values(), request_id])
     # Whatever the database's collation takes for the same text: a request id is meant to the letter.
-    return next((entry for entry in entries.order_by() if entry.request_id == request_id), None)
+    return next((entry for entry in entries if entry.request_id == request_id), None)
 
 
 def latest(key: RecordKey) -> TransitionLog | None:

@@ -46,7 +46,7 @@ def insert_many(rows: Sequence[_Row], using: str) -> list[_Row]:
 
     MySQL returns none of them, and what refers to a row without its key is refused: there it is one statement a row.
     """
-    if rows and connections[using].features.can_return_rows_from_bulk_insert:
+    if len(rows) > 1 and connections[using].features.can_return_rows_from_bulk_insert:
         return list(type(rows[0])._base_manager.using(using).bulk_create(rows))
     for row in rows:
         insert(row, using)

@@ -198,7 +198,7 @@ def write_alias_of(rows: models.QuerySet[Any]) -> str:
     return str(getattr(rows, "_db", None) or router.db_for_write(rows.model, **hints))
 
 
-def key_of(record: models.Model) -> Any:
+def key_of(record: Any) -> Any:
     """The instance's key in the type that its rows have: a UUID given as text is the UUID."""
     key: Any = record._meta.pk
     try:

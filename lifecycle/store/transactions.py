@@ -94,9 +94,10 @@ class Commit(Generic[T]):
     def of(self, work: Callable[[], T]) -> T:
         """Calls the work inside `atomic` and keeps its answer."""
         self.happened, self.answer = False, None
+        connection = connections[self.using]
         with atomic(self.using):
-            if len(connections[self.using].atomic_blocks) == 1:
-                transaction.on_commit(self._note, using=self.using)  # the first of all callbacks
+            if len(connection.atomic_blocks) == 1:
+                connection.on_commit(self._note)  # the first of all callbacks
             answer = self.answer = work()
         return answer
 

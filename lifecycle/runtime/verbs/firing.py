@@ -62,6 +62,7 @@ def fire(
         Conflict: somebody else was faster.
     """
     definition = registry.of(lifecycle if lifecycle is not None else record)
+    key = RecordKey.of(definition, records.key_of(record), write_alias(record))
     try:
         order = orders.take(
             definition,
@@ -75,16 +76,14 @@ def fire(
             reason=reason,
         )
         edits = expectations.edits_of(definition, record)
-        fired = _fire(order, record, edits)
+        fired = _fire(order, key, record, edits)
     except Refused as error:
-        announcements.refused(definition, transition, records.text_id(record), actor, error)
+        announcements.refused(definition, transition, key.record_id, actor, error)
         raise
     return replace(fired, record=record)
 
 
-def _fire(order: FiringOrder, record: Any, edits: expectations.Edits) -> Fired:
-    key = RecordKey.of(order.definition, records.key_of(record), write_alias(record))
-
+def _fire(order: FiringOrder, key: RecordKey, record: Any, edits: expectations.Edits) -> Fired:
     def work() -> Fired:
         return steps.fire_in_transaction(order, key, edits)
 

@@ -38,8 +38,7 @@ def touch(record: Record, *, actor: Any, reason: str = "", lifecycle: Any = None
     definition = registry.of(lifecycle if lifecycle is not None else record)
     who, said = as_actor(actor), orders.checked_reason(reason)
     edits, using = expectations.edits_of(definition, record), firing.write_alias(record)
-    subject: Any = record
-    key = RecordKey.of(definition, records.key_of(subject), using)
+    key = RecordKey.of(definition, records.key_of(record), using)
 
     def work() -> Fired[Any]:
         row, now = records.lock(definition, key.pk, using)

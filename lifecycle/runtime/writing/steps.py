@@ -78,6 +78,8 @@ def enqueue(
 ) -> list[Any]:
     """Writes what an entry enqueues in one statement and sees to it that workers are woken after the commit."""
     runs = rows.runs_to_enqueue(definition, entry, ctx, transition_effects=effects, entering=entering)
+    if not runs:
+        return []
     enqueued = enqueueing.enqueue(runs, using)
     after_commit.wake(using, {run.queue for run in enqueued if run.available_at <= entry.at})
     return enqueued
