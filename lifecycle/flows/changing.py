@@ -11,7 +11,7 @@ from lifecycle.definition.flows import evaluation
 from lifecycle.definition.flows.flow import FlowDefinition
 from lifecycle.definition.flows.waits import Wait
 from lifecycle.models import FlowEvent, FlowRun, FlowStatus, Phase, StepExecution
-from lifecycle.store.flows import facts, rows
+from lifecycle.store.flows import facts, locks, rows
 
 
 def wait(
@@ -34,7 +34,14 @@ def decide(
         decision: as `steps.StepWork.checked` made it: kind, movements with stored inputs, output, reason.
     """
     kind = decision["kind"]
+    if kind == "complete_if_empty":
+        locks.to_close(flow, using)
+        empty = rows.are_empty(flow, decision["channels"], execution, using)
+        kind = "force_complete" if empty else "go_to"
+        decision = {**decision, "output": decision["output"] if empty else None}
+        decision["movements"] = [] if empty else decision["movements"]
     rows.end(flow, execution, Phase.COMPLETED, now, using, decision=decision, output=decision.get("output"))
+    _cancel(flow, execution, decision, now, using)
     for movement in decision.get("movements", []):
         step = definition.steps[movement["step"]]
         rows.begin(flow, step, movement["input"], str(execution), now, using)
@@ -45,6 +52,15 @@ def decide(
     elif kind == "graceful_complete":
         flow.completing = True
     _complete_if_done(flow, now, using)
+
+
+def _cancel(flow: FlowRun, execution: StepExecution, decision: Any, now: dt.datetime, using: str) -> None:
+    """Cancels what the decision names, among what is open before it begins anything itself."""
+    everywhere, beside = decision.get("cancels", []), decision.get("cancels_siblings", [])
+    if everywhere or beside:
+        for other in rows.open_executions(flow, using):
+            if other.step in everywhere or (other.step in beside and other.came_from == execution.came_from):
+                rows.cancel(flow, other, now, using)
 
 
 def publish(flow: FlowRun, messages: Sequence[tuple[str, Any]], execution: StepExecution, now: Any, using: str) -> None:

@@ -13,6 +13,7 @@ from lifecycle.actors import SYSTEM
 from lifecycle.definition.flows import codecs
 from lifecycle.definition.flows.decisions import Decision, InvalidDecision
 from lifecycle.definition.flows.flow import FlowDefinition, made
+from lifecycle.definition.flows.steps import Step
 from lifecycle.definition.flows.waits import InvalidWait, Wait
 from lifecycle.definition.retries import Retry
 from lifecycle.exceptions import Conflict, InvalidInput, Refused
@@ -211,17 +212,33 @@ def _checked_decision(definition: FlowDefinition, answer: Any) -> Any:
     limit = conf.options().payload_limit
     movements = []
     for movement in answer.movements:
-        name = definition.named(movement.step)
-        if name is None:
-            wanted = movement.step if isinstance(movement.step, str) else movement.step.name
-            raise InvalidDecision(
-                f"go_to: flow '{definition.name}' has no step '{wanted}'. {did_you_mean(wanted, definition.steps)}"
-            )
+        name = _named(definition, movement.step)
         hint = definition.steps[name].input_type()
         stored = codecs.dump(movement.input, hint, what=f"input of '{name}'", limit=limit)
         movements.append({"step": name, "input": stored})
     output = codecs.dump(answer.output, Any, what="output", limit=limit)
-    return {"kind": answer.kind, "movements": movements, "output": output, "reason": answer.reason}
+    stored = {"kind": answer.kind, "movements": movements, "output": output, "reason": answer.reason}
+    for channel in answer.channels:
+        if channel not in definition.channels:
+            raise InvalidDecision(
+                f"Flow '{definition.name}' has no channel '{channel}'. {did_you_mean(channel, definition.channels)}"
+            )
+    more = {
+        "channels": list(answer.channels),
+        "cancels": [_named(definition, step) for step in answer.cancels],
+        "cancels_siblings": [_named(definition, step) for step in answer.cancels_siblings],
+    }
+    return stored | {key: value for key, value in more.items() if value}
+
+
+def _named(definition: FlowDefinition, step: type[Step[Any]] | str) -> str:
+    name = definition.named(step)
+    if name is None:
+        wanted = step if isinstance(step, str) else step.name
+        raise InvalidDecision(
+            f"Flow '{definition.name}' has no step '{wanted}'. {did_you_mean(wanted, definition.steps)}"
+        )
+    return name
 
 
 def _leave_failure(run: Run | ClaimedRun, error: str, now: dt.datetime, using: str) -> None:

@@ -83,12 +83,10 @@ def start_flow(
             entry=entry,
             input=stored,
             request_id=request_id,
-            actor_kind=who.kind,
-            actor_id=who.id[:255],
-            actor_label=str(who.label)[:150],
             due_at=now + definition.timeout if definition.timeout is not None else None,
             created_at=now,
             updated_at=now,
+            **facts.by(who),
         )
         try:
             with transaction.atomic(using=alias):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,13 +62,19 @@ def _delete(old: QuerySet[Any], using: str) -> int:
         return len(locked)
 
 
-def _prunable(retention: Retention, now: dt.datetime) -> Q:
+def old_enough(retention: Retention, now: dt.datetime, *, good: Sequence[str], bad: Sequence[str]) -> Q:
+    """Rows that ended well, or badly, for longer than such rows are kept."""
     old = Q(pk__in=[])
     if retention.succeeded is not None:
-        good = [RunStatus.SUCCEEDED, RunStatus.CANCELLED]
         old |= Q(status__in=good, finished_at__lt=now - retention.succeeded)
     if retention.failed is not None:
-        old |= Q(status__in=[RunStatus.FAILED, RunStatus.DEAD], finished_at__lt=now - retention.failed)
+        old |= Q(status__in=bad, finished_at__lt=now - retention.failed)
+    return old
+
+
+def _prunable(retention: Retention, now: dt.datetime) -> Q:
+    good, bad = [RunStatus.SUCCEEDED, RunStatus.CANCELLED], [RunStatus.FAILED, RunStatus.DEAD]
+    old = old_enough(retention, now, good=good, bad=bad)
     return old & ~Q(follow_up__in=[FollowUp.PENDING, FollowUp.ABANDONED])
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from lifecycle.exceptions import LifecycleError
 
 if TYPE_CHECKING:
+    from lifecycle.definition.flows.channels import Channel
     from lifecycle.definition.flows.steps import Step
 
-Kind = Literal["go_to", "graceful_complete", "force_complete", "force_fail", "dead_end"]
+Kind = Literal["go_to", "graceful_complete", "force_complete", "complete_if_empty", "force_fail", "dead_end"]
 MOVEMENTS = 10_000
 
 
@@ -36,6 +37,17 @@ class Decision:
     movements: tuple[Movement, ...] = field(default=())
     output: Any = None
     reason: str = ""
+    channels: tuple[str, ...] = ()
+    cancels: tuple[type[Step[Any]] | str, ...] = ()
+    cancels_siblings: tuple[type[Step[Any]] | str, ...] = ()
+
+    def cancelling(self, *steps: type[Step[Any]] | str) -> Decision:
+        """Cancels as well all other executions of these steps that are open at that moment."""
+        return replace(self, cancels=(*self.cancels, *steps))
+
+    def cancelling_siblings(self, *steps: type[Step[Any]] | str) -> Decision:
+        """The same for those that were begun by the same decision as the deciding execution."""
+        return replace(self, cancels_siblings=(*self.cancels_siblings, *steps))
 
 
 def move(step: type[Step[Any]] | str, input: Any = None) -> Movement:
@@ -70,6 +82,25 @@ def graceful_complete(output: Any = None) -> Decision:
 def force_complete(output: Any = None) -> Decision:
     """The flow is complete now; all other steps are cancelled."""
     return Decision(kind="force_complete", output=output)
+
+
+def force_complete_if_channels_empty(output: Any, fallback: Movement, *channels: Channel[Any] | str) -> Decision:
+    """The flow is complete now if these channels are empty, else the fallback comes next; one look under one lock.
+
+    A channel is empty when nothing lies in it and no other step still works on a message of it. A message that is being
+    published at that moment is waited for.
+
+    Raises:
+        InvalidDecision: no channel, one twice, or no movement to fall back on.
+    """
+    names = tuple(channel if isinstance(channel, str) else channel.name for channel in channels)
+    if not names or len(set(names)) != len(names):
+        raise InvalidDecision(
+            f"force_complete_if_channels_empty: expected one or more different channels, got {names}."
+        )
+    if not isinstance(fallback, Movement):
+        raise InvalidDecision(f"force_complete_if_channels_empty: expected move(Step, input), got {fallback!r}.")
+    return Decision(kind="complete_if_empty", output=output, movements=(fallback,), channels=names)
 
 
 def force_fail(reason: str) -> Decision:

@@ -23,7 +23,7 @@ def publish(
         payload=payload,
         message_id=message_id,
         published_at=now,
-        **_by(actor),
+        **by(actor),
     )
     try:
         with transaction.atomic(using=using):
@@ -56,7 +56,7 @@ def leave(
         data=data or {},
         reason=reason,
         at=now,
-        **_by(actor),
+        **by(actor),
     )
     inserting.insert(event, using)
     return event
@@ -87,5 +87,6 @@ def run_of(flow: FlowRun, kind: RunKind, name: str, at: dt.datetime, now: dt.dat
     )
 
 
-def _by(actor: Actor) -> dict[str, Any]:
+def by(actor: Actor) -> dict[str, Any]:
+    """The columns that say who did it."""
     return {"actor_kind": actor.kind, "actor_id": actor.id[:255], "actor_label": str(actor.label)[:150]}

@@ -18,7 +18,7 @@ from lifecycle.models import (
     StepExecution,
     WaitCondition,
 )
-from lifecycle.store.pruning import Retention
+from lifecycle.store.pruning import Retention, old_enough
 
 # The rows of a flow, in an order in which none refers to one that is gone.
 _PARTS = (WaitCondition, FlowEvent, ChannelMessage)
@@ -28,7 +28,7 @@ def prune(retention: Retention, now: dt.datetime, using: str, *, size: int = 100
     """Deletes up to so many flows with everything that is theirs; answers how many. Safe to run twice at once."""
     features = connections[using].features
     with transaction.atomic(using=using):
-        rows: Any = FlowRun.objects.using(using).filter(_prunable(retention, now)).order_by("finished_at")
+        rows: Any = FlowRun.objects.using(using).filter(_ended(retention, now)).order_by("finished_at")
         if not delete:
             return int(rows.count())
         if features.has_select_for_update:
@@ -43,11 +43,5 @@ def prune(retention: Retention, now: dt.datetime, using: str, *, size: int = 100
     return len(flows)
 
 
-def _prunable(retention: Retention, now: dt.datetime) -> Q:
-    old = Q(pk__in=[])
-    if retention.succeeded is not None:
-        good = [FlowStatus.COMPLETED, FlowStatus.CANCELLED]
-        old |= Q(status__in=good, finished_at__lt=now - retention.succeeded)
-    if retention.failed is not None:
-        old |= Q(status=FlowStatus.FAILED, finished_at__lt=now - retention.failed)
-    return old
+def _ended(retention: Retention, now: dt.datetime) -> Q:
+    return old_enough(retention, now, good=[FlowStatus.COMPLETED, FlowStatus.CANCELLED], bad=[FlowStatus.FAILED])

@@ -133,10 +133,18 @@ def close(flow: FlowRun, status: FlowStatus, now: dt.datetime, using: str, *, er
     flow.status, flow.error, flow.finished_at, flow.open = status, error, now, 0
     WaitCondition.objects.using(using).filter(flow=flow).delete()
     StepExecution.objects.using(using).filter(flow=flow, phase__in=OPEN).update(phase=Phase.CANCELLED, ended_at=now)
-    open_runs = Run.objects.using(using).filter(
-        flow=flow, status__in=[RunStatus.HELD, RunStatus.QUEUED, RunStatus.RUNNING]
-    )
-    open_runs.update(
+    _cancel_runs(Run.objects.using(using).filter(flow=flow), now)
+
+
+def cancel(flow: FlowRun, execution: StepExecution, now: dt.datetime, using: str) -> None:
+    """Cancels one execution: what its method has not committed is lost, what its wait consumed stays consumed."""
+    end(flow, execution, Phase.CANCELLED, now, using)
+    _cancel_runs(Run.objects.using(using).filter(execution=execution), now)
+
+
+def _cancel_runs(runs: Any, now: dt.datetime) -> None:
+    """What is queued is not begun; who runs has lost its fence."""
+    runs.filter(status__in=[RunStatus.HELD, RunStatus.QUEUED, RunStatus.RUNNING]).update(
         status=RunStatus.CANCELLED,
         fence=F("fence") + 1,
         finished_at=now,
@@ -153,6 +161,18 @@ def execution_of(execution_id: int, using: str) -> StepExecution:
     """One execution as it is now."""
     found: StepExecution = StepExecution.objects.using(using).get(pk=execution_id)
     return found
+
+
+def open_executions(flow: FlowRun, using: str) -> list[StepExecution]:
+    """What is not over yet, oldest first."""
+    return list(StepExecution.objects.using(using).filter(flow=flow, phase__in=OPEN).order_by("id"))
+
+
+def are_empty(flow: FlowRun, channels: Sequence[str], deciding: StepExecution, using: str) -> bool:
+    """Whether nothing lies in the channels, and nobody but the deciding execution works on a message of theirs."""
+    messages = ChannelMessage.objects.using(using).filter(flow=flow, channel__in=channels)
+    worked_on = messages.filter(consumed_by__phase__in=OPEN).exclude(consumed_by=deciding)
+    return not messages.filter(consumed_by=None).exists() and not worked_on.exists()
 
 
 def pending_events(flow: FlowRun, using: str) -> list[FlowEvent]:

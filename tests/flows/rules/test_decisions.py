@@ -14,6 +14,7 @@ from lifecycle.flows import (
     Wait,
     dead_end,
     force_complete,
+    force_complete_if_channels_empty,
     force_fail,
     go_to,
     go_to_many,
@@ -253,3 +254,79 @@ def test_steps_may_publish_to_those_who_wait_in_the_same_flow(does: dict[str, An
     flow.refresh_from_db()
     assert flow.outputs == [["hello", "world"]]
     assert flow.messages.first().actor_id == "flow:words"
+
+
+def test_d6_a_flow_completes_if_its_channels_are_empty_and_else_falls_back(does: dict[str, Any]) -> None:
+    does["Collect.wait_for"] = lambda n: Wait.until(Words.words.for_one())
+    does["Collect"] = lambda ctx: force_complete_if_channels_empty("drained", move(Collect, 1), Words.words, "other")
+    flow = start_flow(Words, 1, actor=SYSTEM, flow_id="w").flow
+    for word in "abc":
+        publish(flow, Words.words, word, actor=SYSTEM)
+
+    drain()
+
+    flow.refresh_from_db()
+    assert (flow.outputs, flow.numbers) == (["drained"], {"Collect": 3})
+    assert not flow.messages.filter(consumed_by=None).exists()
+
+
+def test_d6_a_message_that_another_step_works_on_keeps_a_channel_from_being_empty(does: dict[str, Any]) -> None:
+    answers: list[Any] = []
+
+    def decides_while_another_executes(ctx: Any) -> Any:
+        if ctx.came_from == "$start":
+            return go_to_many(move(Collect, 1), move(Collect, 1))
+        if not answers:
+            answers.append(ctx.execution)
+            drain()  # the other one, which finds that this one still works on its message
+            return dead_end()
+        return force_complete_if_channels_empty("too early", move(Speak, "fallback"), Words.words)
+
+    does["Collect"] = decides_while_another_executes
+    does["Collect.wait_for"] = lambda n: Wait.until(Words.words.for_n(n)) if n else Wait.skip()
+    flow = start_flow(Words, 0, actor=SYSTEM, flow_id="w").flow
+    publish(flow, Words.words, "a", actor=SYSTEM)
+    publish(flow, Words.words, "b", actor=SYSTEM)
+
+    drain()
+
+    flow.refresh_from_db()
+    assert (flow.status, flow.numbers["Speak"]) == ("running", 1)
+
+
+@pytest.mark.parametrize("channels", [(), ("words", Words.words)])
+def test_d6_no_channel_and_one_twice_are_refused(channels: Any) -> None:
+    with pytest.raises(InvalidDecision, match="one or more different channels"):
+        force_complete_if_channels_empty(None, move(Speak, "x"), *channels)
+
+
+def test_d9_a_decision_may_cancel_all_executions_of_a_step(does: dict[str, Any]) -> None:
+    flow = fan(4, does, lambda ctx, n: graceful_complete(n).cancelling(Branch))
+
+    assert (flow.status, flow.outputs) == ("completed", [0])
+    assert [phase for _, phase in phases(flow)] == ["completed", "completed", "cancelled", "cancelled", "cancelled"]
+
+
+def test_d9_siblings_are_those_of_the_same_decision(does: dict[str, Any]) -> None:
+    def answer(ctx: Any, given: int) -> Any:
+        if ctx.came_from == "Split-1":
+            return go_to_many(move(Branch, 10 + given), move(Branch, 20 + given))
+        return dead_end().cancelling_siblings(Branch)
+
+    flow = fan(2, does, answer)
+
+    assert [(one.came_from, one.phase) for one in flow.executions.filter(step="Branch").order_by("id")] == [
+        ("Split-1", "completed"),
+        ("Split-1", "completed"),
+        ("Branch-1", "completed"),
+        ("Branch-1", "cancelled"),
+        ("Branch-2", "completed"),
+        ("Branch-2", "cancelled"),
+    ]
+    assert flow.open == 0
+
+
+def test_k2_a_decision_never_cancels_what_it_begins_itself(does: dict[str, Any]) -> None:
+    flow = fan(1, does, lambda ctx, n: go_to(Branch, 1).cancelling(Branch) if n == 0 else graceful_complete("done"))
+
+    assert flow.outputs == ["done"]
