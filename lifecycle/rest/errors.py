@@ -34,6 +34,10 @@ STATUSES: tuple[tuple[type[ours.LifecycleError], int], ...] = (
     (ours.RunBusy, 409),
     (ours.NothingToContinue, 409),
     (ours.UnknownEffect, 409),
+    (ours.UnknownFlow, 404),
+    (ours.FlowIdInUse, 409),
+    (ours.FlowEnded, 409),
+    (ours.NobodyWaits, 409),
 )
 
 

@@ -41,6 +41,10 @@ TABLE = {
     exceptions.RunSettled: 409,
     exceptions.RunBusy: 409,
     exceptions.NothingToContinue: 409,
+    exceptions.UnknownFlow: 404,
+    exceptions.FlowIdInUse: 409,
+    exceptions.FlowEnded: 409,
+    exceptions.NobodyWaits: 409,
     exceptions.RequestReused: 422,
 }
 
