@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import connections, models
 from django.utils import timezone
@@ -62,22 +63,57 @@ def complaint(field: models.Field[Any, Any], value: Any, using: str) -> str | No
     )
 
 
+def as_kept(field: models.Field[Any, Any], value: Any) -> Any:
+    """A cleaned value as its column would give it back, so that the record shows what its row has."""
+    if isinstance(value, dt.datetime) and settings.USE_TZ and timezone.is_naive(value):
+        return timezone.make_aware(value, timezone.get_default_timezone())
+    if isinstance(field, models.GenericIPAddressField) and value == "":
+        return None
+    if hasattr(field, "range_type"):
+        return _range_as_kept(field, value) if isinstance(value, field.range_type) else value
+    if hasattr(field, "base_field") and isinstance(value, list):
+        return [as_kept(field.base_field, one) for one in value]
+    return value
+
+
+def _range_as_kept(field: Any, value: Any) -> Any:
+    lower, upper = as_kept(field.base_field, value.lower), as_kept(field.base_field, value.upper)
+    if _is_hollow(value):
+        return field.range_type(empty=True)
+    return value if (lower, upper) == (value.lower, value.upper) else field.range_type(lower, upper, value.bounds)
+
+
+def _is_hollow(span: Any) -> bool:
+    """Whether nothing is between the bounds of a range, which PostgreSQL keeps as the empty one."""
+    return span.lower is not None and span.lower == span.upper and not (span.lower_inc and span.upper_inc)
+
+
 def _about_kind(field: Any, value: Any, using: str) -> str | None:
     """The value's own type: Django cleans no empty text, list or dict, whatever the column is made for."""
+    if hasattr(field, "range_type"):
+        return _about_range(field, value, using) if isinstance(value, field.range_type) else _("Expected a range.")
     if hasattr(field, "base_field"):
-        if hasattr(field, "range_type"):
-            kind, parts = _("Expected a range."), _inside(value) if isinstance(value, field.range_type) else None
-        else:
-            kind, parts = _("Expected a list."), value if isinstance(value, (list, tuple)) else None
-        if parts is None:
-            return kind
-        return next((found for one in parts if (found := complaint(field.base_field, one, using))), None)
+        return _about_parts(field, value, using) if isinstance(value, (list, tuple)) else _("Expected a list.")
     if isinstance(field, models.JSONField) or not type(field).__module__.startswith("django.db.models.fields"):
         return None
     kinds = next((kinds for cls, kinds in _KINDS if isinstance(field, cls)), None)
     single = not isinstance(value, (list, tuple, dict, set))
     fits = single if kinds is None else isinstance(value, kinds)
     return None if fits else _("This value is not of the column's kind.")
+
+
+def _about_range(field: Any, value: Any, using: str) -> str | None:
+    found = _about_parts(field, (value.lower, value.upper), using)
+    if found is not None or value.lower is None or value.upper is None:
+        return found
+    try:
+        return _("The range ends before it begins.") if value.upper < value.lower else None
+    except TypeError:  # a moment with a zone and one without
+        return None
+
+
+def _about_parts(field: Any, parts: Iterable[Any], using: str) -> str | None:
+    return next((found for one in parts if (found := complaint(field.base_field, one, using))), None)
 
 
 def complaint_about(value: Any, depth: int = 0) -> str | None:

@@ -142,6 +142,41 @@ def test_a_moment_outside_the_calendar_stops_nobodys_timeout(moment: str) -> Non
     assert Everything.objects.get(pk=good.pk).status == "empty"
 
 
+@pytest.mark.row("D1")
+@pytest.mark.parametrize(
+    ("name", "given", "kept"),
+    [
+        ("moment", "2026-01-02T03:04:05", dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)),
+        ("address", "", None),
+        pytest.param("range", [7, 7], "empty", marks=pytest.mark.postgres),
+        pytest.param("times", ["2026-01-02"], [dt.datetime(2026, 1, 2, tzinfo=dt.UTC)], marks=pytest.mark.postgres),
+    ],
+)
+def test_the_record_shows_a_value_as_its_row_has_it(name: str, given: Any, kept: Any) -> None:
+    record = create(Everything(), actor=SYSTEM)
+
+    fire(record, "fill", actor=SYSTEM, input={name: given})
+
+    for one in (record, Everything.objects.get(pk=record.pk)):
+        value = getattr(one, name)
+        assert value.isempty if kept == "empty" else value == kept, value
+
+
+@pytest.mark.row("D1")
+@pytest.mark.postgres
+@pytest.mark.parametrize("given", [[5, 1], '{"lower": 5, "upper": 1}'])
+def test_a_range_that_ends_before_it_begins_is_refused_by_name(given: Any) -> None:
+    record = create(Everything(), actor=SYSTEM)
+
+    with pytest.raises(InvalidInput) as caught:
+        fire(record, "fill", actor=SYSTEM, input={"range": given})
+
+    assert [(one.field, str(one.message)) for one in caught.value.problems] == [
+        ("range", "The range ends before it begins.")
+    ]
+    assert Everything.objects.get(pk=record.pk).status == "empty"
+
+
 # ---------------------------------------------------------------------------------------------- left out
 
 

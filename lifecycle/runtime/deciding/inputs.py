@@ -86,7 +86,7 @@ def _accept(edge: CompiledTransition, record: Any, given: Mapping[str, Any], res
             continue
         field = record._meta.get_field(name)
         try:
-            cleaned = field.clean(_as_key(field, result.values[name]), record)
+            cleaned = readable.as_kept(field, field.clean(_as_key(field, result.values[name]), record))
         except ValidationError as error:
             result.problems += problems_of([error], name)
             continue

@@ -59,6 +59,7 @@ def changes(
             field = _settable(definition, edge, name, key)
             if field.is_relation and hasattr(value, "_meta"):
                 value = getattr(value, field.target_field.attname)
+            value = readable.as_kept(field, value)
             complaint = readable.complaint(field, value, ctx.using)
             if complaint is not None:
                 raise _invalid_set(definition, edge, f"'{name}' answered {value!r:.80} for '{key}'. {complaint}")
