@@ -149,7 +149,7 @@ def test_a_moment_outside_the_calendar_stops_nobodys_timeout(moment: str) -> Non
         ("moment", "2026-01-02T03:04:05", dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)),
         ("address", "", None),
         pytest.param("range", [7, 7], "empty", marks=pytest.mark.postgres),
-        pytest.param("times", ["2026-01-02"], [dt.datetime(2026, 1, 2, tzinfo=dt.UTC)], marks=pytest.mark.postgres),
+        pytest.param("times", '["2026-01-02"]', [dt.datetime(2026, 1, 2, tzinfo=dt.UTC)], marks=pytest.mark.postgres),
     ],
 )
 def test_the_record_shows_a_value_as_its_row_has_it(name: str, given: Any, kept: Any) -> None:
