@@ -54,6 +54,7 @@ TABLES = (RunAttempt, Run, TransitionLog, OperatorAction, TriggerHold, Tick, Fol
 SLUGS = ("a", "b", "c", "d")
 ALIASES = ("default", "other")
 SOURCES = {"take": ("shelf",), "put_back": ("table", "filed"), "clear": ("shelf", "table")}
+PENDING = ("a run", "a follow-up", "a hold")
 TARGETS = {"take": "table", "put_back": "shelf", "clear": "filed", "file": "filed"}
 
 
@@ -117,9 +118,13 @@ class People(RuleBasedStateMachine):
 
     @initialize()
     def there_are_some_folders(self) -> None:
+        """Some with a past: what few examples may not come to happens at the beginning of each."""
         for using in ALIASES:
             for slug in SLUGS[:3]:
                 self.someone_creates(using, slug, None, "first")
+        for left in PENDING:
+            self.is_used_again(("other", "c"), left, directly=False)
+        self.someone_fires_many("other", "clear", ("a",), edited=False)
         for slug in SLUGS[:2]:
             row = Folder.objects.get(pk=slug)
             fire(row, "take", actor=SYSTEM)
@@ -176,14 +181,24 @@ class People(RuleBasedStateMachine):
     @precondition(lambda self: self.known)
     @rule(
         data=st.data(),
-        left=st.sampled_from(["a run", "a follow-up", "a hold", "whatever there is"]),
+        left=st.sampled_from([*PENDING, "whatever there is"]),
         directly=st.booleans(),
         then=st.sampled_from(["a drain", "a firing", "nothing"]),
     )
     def someone_uses_a_key_again(self, data: Any, left: str, directly: bool, then: str) -> None:
         """At once after the delete, with what the deleted record left pending."""
         using, slug = key = data.draw(st.sampled_from(sorted(self.known)))
-        if left != "whatever there is":
+        self.is_used_again(key, left, directly=directly)
+        if then == "a drain":
+            self.a_worker_drains("nothing")
+        if then == "a firing":
+            row = Folder.objects.using(using).get(pk=slug)
+            fire(row, "take", actor=SYSTEM)
+            self.moved(self.known[key], "take", {})
+
+    def is_used_again(self, key: tuple[str, str], left: str, *, directly: bool) -> None:
+        using, slug = key
+        if left in PENDING:
             self.something_is_left(key, left)
         Folder.objects.using(using).get(pk=slug).delete()
         del self.known[key]
@@ -192,12 +207,6 @@ class People(RuleBasedStateMachine):
         else:
             self.someone_creates(using, slug, None, "again")
         self.nothing_of_an_earlier_life_is_pending()
-        if then == "a drain":
-            self.a_worker_drains("nothing")
-        if then == "a firing":
-            row = Folder.objects.using(using).get(pk=slug)
-            fire(row, "take", actor=SYSTEM)
-            self.moved(self.known[key], "take", {})
 
     def something_is_left(self, key: tuple[str, str], left: str) -> None:
         """Lets a run, a follow-up or a held timeout wait for a record."""
