@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 from tests.cases.rows import SECTIONS
+
+pytestmark = pytest.mark.once
 
 HERE = Path(__file__).parent
 ROWS = [row for rows in SECTIONS.values() for row in rows]

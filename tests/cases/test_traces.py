@@ -1,18 +1,14 @@
-"""A worker's run leaves no trace: what an effect does to its process and its session, the next run does not meet."""
+"""A run leaves no trace: what an effect or a hook does to its process and its session, the next run does not meet."""
 
 from __future__ import annotations
 
 import datetime as dt
-import io
-import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import ProgrammingError, connection, transaction
 from django.utils import timezone, translation
 
@@ -23,20 +19,13 @@ from lifecycle.models import Run
 from lifecycle.runtime import create, fire
 from lifecycle.sweeps.tick import tick
 from lifecycle.testing import travel
+from tests.cases.errands import errand, folders, performed, runs
 from tests.cases.misbehaving import behaving
+from tests.cases.models.errands import Errand
 from tests.cases.models.folders import Folder, Name
 from tests.support.models import Parcel
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def folders(number: int) -> None:
-    for index in range(number):
-        fire(create(Folder(slug=f"f{index}"), actor=SYSTEM), "take", actor=SYSTEM)
-
-
-def runs() -> list[Run]:
-    return list(Run.objects.order_by("id"))
 
 
 def first(behave: Any) -> Any:
@@ -51,6 +40,13 @@ def first(behave: Any) -> Any:
         return None
 
     return once
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """What a test does to its session no other test meets."""
+    yield
+    connection.close()
 
 
 # ---------------------------------------------------------------------------------------------- transactions
@@ -83,6 +79,7 @@ def test_a_transaction_that_an_effect_leaves_open_costs_that_run_alone(behave: A
     with behaving("effect", first(behave)):
         assert drain().done == 3
 
+    assert not connection.in_atomic_block
     connection.close()
     assert [run.status for run in runs()] == ["failed", "succeeded", "succeeded"]
     assert "TransactionLeftOpen: It left a transaction open on default" in runs()[0].error
@@ -117,6 +114,15 @@ def test_a_transaction_that_an_atomic_effect_leaves_open_is_rolled_back_with_its
     assert "TransactionLeftOpen" in runs()[-1].error
     assert not Name.objects.exists()
     assert not connection.in_atomic_block
+
+
+@pytest.mark.row("G4")
+def test_an_atomic_effect_that_leaves_a_block_open_takes_all_of_it_back() -> None:
+    run = performed(errand("again"), enters_atomic)
+
+    assert (run.status, run.attempts) == ("queued", 1)
+    assert "left a transaction open" in run.error
+    assert not Name.objects.exists()
 
 
 @pytest.mark.row("G4")
@@ -179,6 +185,24 @@ def test_time_zone_language_and_signals_are_as_before_for_the_next_run(place: st
 
 
 @pytest.mark.row("G5")
+def test_a_sweep_works_in_the_projects_time_zone_whatever_was_activated_before() -> None:
+    seen = []
+    errand()
+    folder = create(Folder(slug="a"), actor=SYSTEM)
+    fire(folder, "take", actor=SYSTEM)
+
+    with (
+        timezone.override("Asia/Tokyo"),
+        travel(hours=2),
+        behaving("guard", lambda ctx: seen.append(timezone.get_current_timezone_name())),
+    ):
+        tick(force=True)
+        assert timezone.get_current_timezone_name() == "Asia/Tokyo"
+
+    assert seen == ["UTC"]
+
+
+@pytest.mark.row("G5")
 def test_a_deadline_by_a_plain_date_falls_on_the_day_of_the_settings_zone() -> None:
     from lifecycle.models import due
     from tests.support.lifecycles import TicketLifecycle
@@ -190,42 +214,6 @@ def test_a_deadline_by_a_plain_date_falls_on_the_day_of_the_settings_zone() -> N
         rows = due.deadlines(definition, deadline, "open", now=now, using="default")
 
     assert "2026-03-02" not in str(rows.query)
-
-
-@pytest.mark.row("G6")
-def test_an_exit_inside_a_follow_ups_hook_makes_it_wait() -> None:
-    folders(1)
-
-    with behaving("hook of a follow-up", lambda ctx: sys.exit(3)):
-        drain()
-        assert follow_ups.apply(runs()[0].pk, "default").status == "pending"
-
-    assert (runs()[0].status, runs()[0].follow_up) == ("succeeded", "pending")
-    assert "SystemExit" in runs()[0].follow_up_error
-
-
-@pytest.mark.row("M8")
-@pytest.mark.parametrize(("leaves", "status"), [("returns", 0), ("exits", 7), ("fails", 1)])
-def test_a_child_that_an_effect_forked_ends_where_the_effect_does(leaves: str, status: int) -> None:
-    if connection.vendor == "sqlite":
-        connection.close()
-    ends: list[int] = []
-
-    def forks(ctx: Any) -> None:
-        child = os.fork()
-        if child:
-            ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        elif leaves == "exits":
-            sys.exit(7)
-        elif leaves == "fails":
-            raise ValueError("in the child")
-
-    folders(1)
-    with behaving("effect", forks):
-        assert drain().done == 1
-
-    assert ends == [status]
-    assert runs()[0].status == "succeeded"
 
 
 # ---------------------------------------------------------------------------------------------- sessions
@@ -269,6 +257,23 @@ def test_what_an_effect_sets_for_its_session_no_other_run_meets(
         assert "nowhere" not in cursor.fetchone()[0]
 
 
+def changes_session(ctx: Any) -> None:
+    statement = {
+        "postgresql": "SET search_path TO nowhere",
+        "mysql": "SET SESSION sql_mode = 'ANSI_QUOTES'",
+        "sqlite": "PRAGMA query_only = 1",
+    }[connection.vendor]
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+@pytest.mark.row("M3")
+def test_a_session_that_an_effect_changed_is_gone_before_the_next_statement() -> None:
+    run = performed(errand(), changes_session)
+
+    assert (run.status, run.follow_up, Errand.objects.get().status) == ("succeeded", "applied", "done")
+
+
 @pytest.mark.postgres
 @pytest.mark.row("G7", "M3")
 @pytest.mark.parametrize("text", ["SET default_transaction_read_only = on", "SET search_path TO nowhere"])
@@ -286,6 +291,46 @@ def test_a_connection_that_is_no_good_any_more_is_let_go_of(text: str, monkeypat
     assert [run.status for run in runs()] == ["succeeded", "succeeded"]
 
 
+@pytest.mark.row("M3", "G7")
+@pytest.mark.postgres
+@pytest.mark.parametrize("setting", ["search_path = nowhere", "default_transaction_read_only = on"])
+def test_a_session_that_is_no_good_is_thrown_away_by_the_workers_own_statements(setting: str) -> None:
+    """As after a failover, or changed past Django."""
+    run = errand()
+
+    def behind_our_back(ctx: Any) -> None:
+        connection.connection.execute(f"SET {setting}")
+
+    run = performed(run, behind_our_back)
+    assert (run.status, run.follow_up) == ("succeeded", "applied")
+
+    connection.ensure_connection()
+    connection.connection.execute(f"SET {setting}")
+    fresh = errand_on_another_connection()
+    with suppress(ProgrammingError):  # said once; the next round has another session
+        drain(seconds=10)
+    drain(seconds=10)
+    fresh.refresh_from_db()
+    assert fresh.status == "succeeded"
+
+
+def errand_on_another_connection() -> Run:
+    import threading
+
+    made: list[Run] = []
+
+    def make() -> None:
+        record = create(Errand(), actor=SYSTEM)
+        fire(record, "go", actor=SYSTEM)
+        made.append(Run.objects.latest("id"))
+        connection.close()
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    thread.join(10)
+    return made[0]
+
+
 def test_to_look_for_traces_costs_no_statement_and_little_time(django_assert_num_queries: Any) -> None:
     began = clock.monotonic()
     with django_assert_num_queries(0):
@@ -293,36 +338,3 @@ def test_to_look_for_traces_costs_no_statement_and_little_time(django_assert_num
             with isolation.call():
                 pass
     assert clock.monotonic() - began < 1.0
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    """What a test does to its session no other test meets."""
-    yield
-    connection.close()
-
-
-@pytest.mark.row("M9")
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_a_goodbye_that_cannot_be_said_is_no_error(form: str) -> None:
-    class Closed(io.StringIO):
-        def write(self, text: str) -> int:
-            raise BrokenPipeError
-
-    before = sys.stdout
-    try:
-        call_command("lifecycle_worker", once=True, format=form, stdout=Closed())
-    finally:
-        sys.stdout = before
-
-
-@pytest.mark.row("G6")
-def test_an_exit_in_a_guard_of_a_timeout_ends_no_tick() -> None:
-    folders(1)
-    with behaving("effect", lambda ctx: None), behaving("hook of a follow-up", lambda ctx: sys.exit(1)):
-        drain()
-
-    with travel(hours=2), behaving("guard", lambda ctx: sys.exit("from a guard")):
-        report = tick(force=True)
-
-    assert any("from a guard" in failure for failure in report.failures)

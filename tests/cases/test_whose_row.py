@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 
 from lifecycle import SYSTEM
+from lifecycle.execution import connecting
 from lifecycle.execution.drain import drain
 from lifecycle.models import Run, TransitionLog
 from lifecycle.runtime import create, fire, fire_many
@@ -161,3 +162,38 @@ def test_which_record_is_meant_is_worked_out_once_in_a_firing(
     fire(folder, "take", actor=SYSTEM, request_id=request_id)
 
     assert made == ["a"]
+
+
+@pytest.mark.row("B2")
+def test_a_drain_shares_its_budget_among_the_databases(other: str) -> None:
+    for using, number in (("default", 30), (other, 1)):
+        for place in range(number):
+            fire(create(Folder(slug=f"{place}"), actor=SYSTEM, using=using), "take", actor=SYSTEM)
+
+    for _ in range(2):
+        drain(runs=12)
+
+    assert not Run.objects.using(other).filter(status="queued").exists()
+    assert Run.objects.filter(status="queued").count() == 30 + 1 - 24
+
+
+@pytest.mark.row("B2")
+def test_a_database_that_does_not_answer_keeps_no_other_waiting(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = create(Folder(slug="a"), actor=SYSTEM, using=other)
+    fire(folder, "take", actor=SYSTEM)
+    waited: list[int] = []
+    monkeypatch.setattr(connecting, "pause", lambda failures, stop: waited.append(failures))
+    broken = {**connection.settings_dict, "HOST": "127.0.0.1", "PORT": "1", "NAME": "/nowhere/at/all"}
+
+    connection.close()
+    monkeypatch.setattr(connections["default"], "settings_dict", broken)
+    try:
+        for _ in range(2):  # each is first once
+            drain(seconds=0.5, runs=1)
+            if not waited:
+                continue
+    finally:
+        connections["default"].close()
+        monkeypatch.undo()
+
+    assert Folder.objects.using(other).get().status == "filed"

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from lifecycle.checks.ids import MEANINGS
 from tests.definition.test_rules import CASES
+
+pytestmark = pytest.mark.once
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -9,6 +9,8 @@ import pytest
 from lifecycle import clock
 from lifecycle.dispatch.breaker import Breaker
 
+pytestmark = pytest.mark.once
+
 
 class Seconds:
     """A monotonic clock that moves when told."""

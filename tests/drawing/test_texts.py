@@ -20,6 +20,8 @@ from lifecycle.drawing.mermaid import escaped, mermaid
 from tests.drawing.definitions import SUBSCRIPTION
 from tests.support.lifecycles import ParcelLifecycle
 
+pytestmark = pytest.mark.once
+
 MERMAID = """\
 stateDiagram-v2
     state "Packed" as packed

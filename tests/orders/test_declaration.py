@@ -10,6 +10,8 @@ import pytest
 
 from orders.lifecycles import OrderLifecycle, StrayPaymentLifecycle
 
+pytestmark = pytest.mark.once
+
 ORDERS = Path(__file__).parents[2] / "orders"
 SHOP = [path for path in sorted(ORDERS.rglob("*.py")) if not {"sandbox", "migrations"} & {*path.parts}]
 

@@ -7,6 +7,8 @@ import pytest
 from orders.sandbox import signatures as provider
 from orders.webhook import signatures
 
+pytestmark = pytest.mark.once
+
 # The example of the Standard Webhooks specification.
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 BODY = b'{"test": 2432232314}'

@@ -4,6 +4,7 @@ from tests.cases.lifecycles import (
     bad_parameters,
     diagrams,
     edits,
+    errands,
     flows,
     folders,
     inlines,
@@ -16,7 +17,6 @@ from tests.cases.lifecycles import (
     said_and_done,
     small_things,
     whose_row,
-    worker_traces,
     workers_day,
 )
 
@@ -24,6 +24,7 @@ __all__ = [
     "bad_parameters",
     "diagrams",
     "edits",
+    "errands",
     "flows",
     "folders",
     "inlines",
@@ -36,6 +37,5 @@ __all__ = [
     "said_and_done",
     "small_things",
     "whose_row",
-    "worker_traces",
     "workers_day",
 ]

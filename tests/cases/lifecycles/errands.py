@@ -1,4 +1,4 @@
-"""Processes of the cases in `test_worker_traces.py`."""
+"""Processes of the errands: their effect does what a test says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from lifecycle import Lifecycle, Retry, Transition
 from tests.cases.lifecycles.folders import behave
-from tests.cases.models.worker_traces import Errand
+from tests.cases.models.errands import Errand
 
 S = Errand.Status
 

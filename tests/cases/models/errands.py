@@ -1,4 +1,4 @@
-"""Records of the cases in `test_worker_traces.py`."""
+"""Records of the errands: their effect does what a test says."""
 
 from __future__ import annotations
 
