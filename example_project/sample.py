@@ -193,7 +193,7 @@ SAMPLES = [
     Sample(customer="Omar Haddad", title="Floor mirror", cents=16900, steps=paid_twice),
     Sample(customer="Lea Roth", title="Wool blanket", cents=7900, steps=paid),
     Sample(customer="Kofi Mensah", title="Bread knife", cents=2600, steps=shipped),
-    Sample(customer="Ines Duarte", title="Desk organiser", cents=3200, steps=declined),
+    Sample(customer="Ines Duarte", title="Cable organiser", cents=3200, steps=declined),
     Sample(customer="Yuki Tanaka", title="Picture frame", cents=5400, steps=cancelled_while_paid),
     Sample(customer="Greta Olsen", title="Oak stool", cents=9800, steps=refunded),
     Sample(customer="Ravi Patel", title="Bookends", cents=4700, steps=wrong_amount),
