@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests import emptying, other_database, servers
 
@@ -58,8 +60,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = kept
 
 
+@settings(max_examples=1, database=None)
+@given(st.none())
+def _once(nothing: None) -> None:
+    """The least that Hypothesis can be asked for."""
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Modules and tests stay until the end: the garbage collector need not walk through them again and again."""
+    _once()  # Hypothesis looks for whoever refers to its random numbers, and would not see what is frozen
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
