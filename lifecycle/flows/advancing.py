@@ -14,11 +14,11 @@ from lifecycle.execution.kinds import Ready
 from lifecycle.execution.limits import Limits
 from lifecycle.execution.start import Start
 from lifecycle.execution.watchdog import Watch
-from lifecycle.flows import changing, known
+from lifecycle.flows import changing, committing, known
 from lifecycle.models import FlowStatus, Run
 from lifecycle.store import outcomes, timing
 from lifecycle.store.claims import ClaimedRun, Wanted
-from lifecycle.store.flows import locks, rows
+from lifecycle.store.flows import facts, locks, rows
 from lifecycle.store.outcomes import Failure
 
 RETRY = Retry(attempts=None, maximum=dt.timedelta(minutes=5))
@@ -28,7 +28,7 @@ class AdvanceKind:
     """See `kinds.Kind`."""
 
     def work(self, held: ClaimedRun) -> AdvanceWork | None:
-        definition = known.find(held.effect.rsplit(".", 2)[0])
+        definition = known.find(held.effect.removesuffix(f".{facts.ADVANCE}"))
         return AdvanceWork(definition=definition) if definition is not None else None
 
     def died(self, run: Run | ClaimedRun, now: dt.datetime, using: str) -> None:
@@ -69,7 +69,7 @@ class AdvanceWork:
         return None
 
     def succeeded(self, start: Start, result: Any, wanted: Wanted | None) -> ClaimedRun | None:
-        finishing.record(start, lambda failed: self._advance(start), has_more=False)
+        committing.record(start, lambda: self._advance(start))
         return None
 
     def succeeded_atomically(self, start: Start, result: Any) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 from lifecycle.actors import Actor
 from lifecycle.definition.flows import evaluation
 from lifecycle.definition.flows.flow import FlowDefinition
+from lifecycle.definition.flows.steps import Step
 from lifecycle.definition.flows.waits import Wait
+from lifecycle.dispatch import after_commit
 from lifecycle.models import FlowEvent, FlowRun, FlowStatus, Phase, StepExecution
 from lifecycle.store.flows import facts, locks, rows
 
@@ -18,8 +20,9 @@ def wait(
     definition: FlowDefinition, flow: FlowRun, execution: StepExecution, wanted: Wait, now: dt.datetime, using: str
 ) -> None:
     """Stores a wait, or goes on at once where there is nothing to wait for."""
-    if not wanted.conditions:
-        rows.make_ready(flow, execution, definition.steps[execution.step], now, using)
+    step = definition.step(execution.step)
+    if step is not None and not wanted.conditions:
+        _make_ready(flow, execution, step, now, using)
         return
     rows.wait(flow, execution, wanted, now, using)
     serve(definition, flow, now, using)
@@ -43,8 +46,7 @@ def decide(
     rows.end(flow, execution, Phase.COMPLETED, now, using, decision=decision, output=decision.get("output"))
     _cancel(flow, execution, decision, now, using)
     for movement in decision.get("movements", []):
-        step = definition.steps[movement["step"]]
-        rows.begin(flow, step, movement["input"], str(execution), now, using)
+        _begin(flow, definition.steps[movement["step"]], movement["input"], str(execution), now, using)
     if kind == "force_complete":
         rows.close(flow, FlowStatus.COMPLETED, now, using)
     elif kind == "force_fail":
@@ -90,7 +92,7 @@ def serve(definition: FlowDefinition, flow: FlowRun, now: dt.datetime, using: st
         consumed = [one.pk for messages in taken.messages.values() for one in messages]
         for channel, messages in taken.messages.items():
             lying[channel] = lying[channel][len(messages) :] if messages else lying.get(channel, [])
-        rows.make_ready(flow, execution, step, now, using, brought=brought, consumed=consumed)
+        _make_ready(flow, execution, step, now, using, brought=brought, consumed=consumed)
 
 
 def apply(definition: FlowDefinition, flow: FlowRun, events: Sequence[FlowEvent], now: dt.datetime, using: str) -> None:
@@ -103,6 +105,8 @@ def apply(definition: FlowDefinition, flow: FlowRun, events: Sequence[FlowEvent]
             rows.close(flow, status, now, using, error=event.reason)
         elif event.kind == FlowEvent.Kind.STEP_FAILED:
             _step_failed(definition, flow, event, now, using)
+        elif event.kind == FlowEvent.Kind.TIMER_SKIPPED:
+            rows.skip_timer(event.execution_id or 0, event.data["timer"], using)
     rows.applied(events, now, using)
 
 
@@ -120,7 +124,7 @@ def _step_failed(definition: FlowDefinition, flow: FlowRun, event: FlowEvent, no
     if execution.phase not in (Phase.BEFORE_WAIT, Phase.EXECUTING):
         return
     if step is not None and execution.phase == Phase.BEFORE_WAIT and step.options.on_wait_for_failure == "proceed":
-        rows.make_ready(flow, execution, step, now, using, wait_failed=True)
+        _make_ready(flow, execution, step, now, using, wait_failed=True)
         return
     recovery = step.options.on_execute_failure if step is not None and execution.phase == Phase.EXECUTING else None
     rows.end(flow, execution, Phase.FAILED, now, using, error=event.reason)
@@ -128,7 +132,21 @@ def _step_failed(definition: FlowDefinition, flow: FlowRun, event: FlowEvent, no
         rows.close(flow, FlowStatus.FAILED, now, using, error=f"{execution}: {event.reason}")
         return
     name = definition.named(recovery.step) or ""
-    rows.begin(flow, definition.steps[name], execution.input, str(execution), now, using, recovery_error=event.reason)
+    _begin(flow, definition.steps[name], execution.input, str(execution), now, using, recovery_error=event.reason)
+
+
+def _begin(flow: FlowRun, step: type[Step[Any]], given: Any, came_from: str, now: Any, using: str, **more: Any) -> None:
+    """Begins an execution, and sees to it that the workers of its queue are woken after the commit."""
+    rows.begin(flow, step, given, came_from, now, using, **more)
+    after_commit.wake(using, [step.options.queue])
+
+
+def _make_ready(
+    flow: FlowRun, execution: StepExecution, step: type[Step[Any]], now: dt.datetime, using: str, **more: Any
+) -> None:
+    """Ends a wait, and wakes likewise."""
+    rows.make_ready(flow, execution, step, now, using, **more)
+    after_commit.wake(using, [step.options.queue])
 
 
 def _complete_if_done(flow: FlowRun, now: dt.datetime, using: str) -> None:

@@ -17,7 +17,7 @@ from lifecycle.execution.in_hand import InHand
 from lifecycle.execution.limits import Limits
 from lifecycle.execution.watchdog import Watch
 from lifecycle.models import FlowRun, StepExecution
-from lifecycle.store import records
+from lifecycle.store import lives, records
 from lifecycle.store.claims import ClaimedRun
 
 Message = TypeVar("Message")
@@ -116,11 +116,14 @@ class StepContext(InHand):
         """The record the flow belongs to, read when first asked for; None for a flow of none.
 
         Raises:
-            RecordNotFound: it was deleted.
+            RecordNotFound: it was deleted, whoever has its key now.
         """
         if not self.flow.lifecycle:
             return None
-        return records.read(registry.get(self.flow.lifecycle), self.flow.record_id, self.using)
+        definition = registry.get(self.flow.lifecycle)
+        found = records.read(definition, self.flow.record_id, self.using)
+        lives.must_be(definition, found, self.flow.record_version, self.using)
+        return found
 
     def _channel(self, channel: Channel[Any] | str) -> str:
         try:

@@ -33,7 +33,7 @@ def starts(flow: Any, *, on_enter: Any, input: Ask | None = None, when: Ask | No
             flow,
             input(ctx) if input is not None else None,
             actor=SYSTEM,
-            flow_id=f"{ctx.entry.lifecycle}-{ctx.entry.record_id}-{ctx.entry.version}",
+            flow_id=f"entry-{ctx.entry.pk}",  # a record's key may hold what no id of a flow may
             record=ctx.record,
             lifecycle=ctx.entry.lifecycle,
             request_id=None,

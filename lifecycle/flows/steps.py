@@ -16,18 +16,18 @@ from lifecycle.definition.flows.flow import FlowDefinition, made
 from lifecycle.definition.flows.steps import Step
 from lifecycle.definition.flows.waits import InvalidWait, Wait
 from lifecycle.definition.retries import Retry
-from lifecycle.exceptions import Conflict, InvalidInput, Refused
-from lifecycle.execution import failures, finishing
+from lifecycle.dispatch import after_commit
+from lifecycle.execution import finishing
 from lifecycle.execution.failures import Verdict
 from lifecycle.execution.kinds import Ready
 from lifecycle.execution.limits import Limits
 from lifecycle.execution.start import Start
 from lifecycle.execution.watchdog import Watch
-from lifecycle.flows import changing, known
+from lifecycle.flows import changing, committing, known
 from lifecycle.flows.context import StepContext
 from lifecycle.models import FlowEvent, FlowRun, FlowStatus, Phase, Run, StepExecution
 from lifecycle.runtime.verbs import firing
-from lifecycle.store import outcomes, records, timing, waiting
+from lifecycle.store import lives, outcomes, records, timing, waiting
 from lifecycle.store.claims import ClaimedRun, Wanted
 from lifecycle.store.flows import facts, locks, rows
 from lifecycle.store.outcomes import Failure
@@ -35,6 +35,7 @@ from lifecycle.suggest import did_you_mean
 
 # So many seconds a commit waits for the record's lock; then the attempt has failed.
 LOCK_WAIT = 10.0
+NOT_WANTED = "The flow has ended, or went on without this step; it was not called."
 
 
 class StepKind:
@@ -55,7 +56,7 @@ class StepKind:
         return StepWork(definition=definition, step=found.name, method=method, options=options)
 
     def died(self, run: Run | ClaimedRun, now: dt.datetime, using: str) -> None:
-        _leave_failure(run, f"Three workers were lost in {run.effect}.", now, using)
+        _leave_failure(run, _lost(run), now, using)
 
     def is_followed(self, run: Run | ClaimedRun) -> bool:
         return False
@@ -113,13 +114,7 @@ class StepWork:
         return Answer(ctx=ctx, decision=_checked_decision(self.definition, answer))
 
     def succeeded(self, start: Start, result: Answer, wanted: Wanted | None) -> ClaimedRun | None:
-        try:
-            finishing.record(start, lambda failed: self._commit(start, result), has_more=False)
-        except (Refused, InvalidInput, Conflict) as error:
-            if not result.ctx.staged_fires:
-                raise
-            verdict = failures.judge(error, start.held, self.options)
-            finishing.failed(start, verdict)
+        committing.record(start, lambda: self._commit(start, result))
         return None
 
     def succeeded_atomically(self, start: Start, result: Any) -> None:
@@ -131,13 +126,14 @@ class StepWork:
             if not outcomes.fail(start.held, failure, now, start.using, follow_up=False):
                 raise finishing.lost(start.held)
             _leave_failure(start.held, failure.error, now, start.using)
+            after_commit.wake(start.using, [facts.QUEUE])
 
     def timed_out(self, start: Start, failure: Failure, now: dt.datetime) -> None:
         if outcomes.fail(start.held, failure, now, start.using, follow_up=False, bump=True):
             _leave_failure(start.held, failure.error, now, start.using)
 
     def gone(self, start: Start) -> None:
-        if not outcomes.stay_ended(start.held, timing.now(start.using), start.using):
+        if not outcomes.not_wanted(start.held, NOT_WANTED, timing.now(start.using), start.using):
             raise finishing.lost(start.held)
 
     def attempt_failed(self, start: Start, verdict: Verdict, error: BaseException) -> None:
@@ -169,7 +165,8 @@ class StepWork:
             return
         definition = registry.get(ctx.flow.lifecycle)
         with waiting.bounded(start.using, LOCK_WAIT):
-            records.lock(definition, records.parse_id(definition, ctx.flow.record_id), start.using)
+            record, _ = records.lock(definition, records.parse_id(definition, ctx.flow.record_id), start.using)
+        lives.must_be(definition, record, ctx.flow.record_version, start.using)
         for number, staged in enumerate(ctx.staged_fires):
             firing.fire_automatically(
                 definition,
@@ -239,6 +236,11 @@ def _named(definition: FlowDefinition, step: type[Step[Any]] | str) -> str:
             f"Flow '{definition.name}' has no step '{wanted}'. {did_you_mean(wanted, definition.steps)}"
         )
     return name
+
+
+def _lost(run: Run | ClaimedRun) -> str:
+    lost = "1 worker was" if run.max_crashes == 1 else f"{run.max_crashes} workers were"
+    return f"{lost} lost in {run.effect}."
 
 
 def _leave_failure(run: Run | ClaimedRun, error: str, now: dt.datetime, using: str) -> None:

@@ -83,6 +83,7 @@ def start_flow(
             entry=entry,
             input=stored,
             request_id=request_id,
+            record_version=records.version_of(of_record, record) if of_record is not None else None,
             due_at=now + definition.timeout if definition.timeout is not None else None,
             created_at=now,
             updated_at=now,
@@ -209,7 +210,6 @@ def skip_timer(
             reason=reason,
             data={"timer": str(timer)},
         )
-        rows.skip_timer(waiting[0].pk, alias)
         _advance(row, now, alias)
 
 
@@ -226,7 +226,8 @@ def _found(flow: Any, using: str | None) -> tuple[FlowRun, FlowDefinition]:
 
 
 def _advance(row: FlowRun, now: dt.datetime, using: str) -> None:
-    after_commit.wake(using, [facts.advance(row, now, now, using).queue])
+    facts.advance(row, now, now, using)
+    after_commit.wake(using, [facts.QUEUE])
 
 
 def _waits(row: FlowRun, channel: str, using: str) -> bool:

@@ -74,6 +74,7 @@ class Migration(migrations.Migration):
                 ),
                 ("lifecycle", models.CharField(blank=True, default="", max_length=100)),
                 ("record_id", models.CharField(blank=True, default="", max_length=255)),
+                ("record_version", models.PositiveBigIntegerField(blank=True, null=True)),
                 (
                     "input",
                     models.JSONField(blank=True, encoder=django.core.serializers.json.DjangoJSONEncoder, null=True),

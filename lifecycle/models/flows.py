@@ -54,6 +54,8 @@ class FlowRun(models.Model):
     status = models.CharField(max_length=10, choices=FlowStatus.choices, default=FlowStatus.RUNNING)
     lifecycle = models.CharField(max_length=100, blank=True, default="")
     record_id = models.CharField(max_length=255, blank=True, default="")
+    # The record's version at the start: another record under the same key is not this flow's.
+    record_version = models.PositiveBigIntegerField(null=True, blank=True)
     entry = models.ForeignKey(
         TransitionLog, on_delete=models.PROTECT, related_name="flows", null=True, blank=True, db_index=False
     )
@@ -94,7 +96,7 @@ class FlowRun(models.Model):
         """What its steps completed it with, in the order of their commits; nothing unless it is complete."""
         if self.status != FlowStatus.COMPLETED:
             return []
-        rows = self.executions.exclude(output=None).order_by("ended_at", "id")
+        rows = self.executions.filter(output__isnull=False).order_by("ended_at", "id")
         return list(rows.values_list("output", flat=True))
 
 

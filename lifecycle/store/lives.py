@@ -15,6 +15,7 @@ from django.db.models import F
 
 from lifecycle.actors import SYSTEM
 from lifecycle.definition.compiled import Definition
+from lifecycle.exceptions import RecordNotFound
 from lifecycle.models import CREATE, FollowUp, Outcome, Run, RunStatus, TransitionLog, TriggerHold
 from lifecycle.store import history, inserting, moving, records
 from lifecycle.store.record_keys import RecordKey
@@ -43,6 +44,22 @@ def begun_before(definition: Definition, rows: Iterable[Any], using: str) -> set
 def is_of_this_life(entry: Any) -> bool:
     """Whether an entry, found by a request id, is of the life that its record's key has now."""
     return bool(entry.version >= entry.life)
+
+
+def must_be(definition: Definition, record: Any, version: int | None, using: str) -> None:
+    """Holds a record, just read, to be the one that once had this version, and not another under its key.
+
+    Raises:
+        RecordNotFound: that one was deleted.
+    """
+    latest = records.version_of(definition, record)
+    key = RecordKey.of(definition, record, using)
+    creations = TransitionLog.objects.using(using).filter(
+        lifecycle=key.lifecycle, record_id=key.record_id, transition=CREATE
+    )
+    begun = creations.order_by("-version").values_list("version", flat=True).first()
+    if version is not None and (latest < version or (begun is not None and begun > version)):
+        raise RecordNotFound(GONE, lifecycle=key.lifecycle, record_id=key.record_id)
 
 
 def begin_saved(definition: Definition, record: Any, key: RecordKey, now: dt.datetime) -> None:

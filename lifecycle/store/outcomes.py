@@ -123,15 +123,13 @@ def record_gone(held: ClaimedRun, now: dt.datetime, using: str, *, follow_up: bo
 
 def stay_ended(held: ClaimedRun, now: dt.datetime, using: str) -> bool:
     """Ends a run whose stay is over: cancelled, the effect was not called."""
-    return _end(
-        held,
-        now,
-        using,
-        status=RunStatus.CANCELLED,
-        error_kind="stay_ended",
-        error="The stay that asked for this is over; the effect was not called.",
-        finished_at=now,
-    )
+    said = "The stay that asked for this is over; the effect was not called."
+    return not_wanted(held, said, now, using, kind="stay_ended")
+
+
+def not_wanted(held: ClaimedRun, why: str, now: dt.datetime, using: str, *, kind: str = "not_wanted") -> bool:
+    """Ends a run that nobody wants any more: cancelled, its code was not called."""
+    return _end(held, now, using, status=RunStatus.CANCELLED, error_kind=kind, error=why, finished_at=now)
 
 
 def interrupted(held: ClaimedRun, crash: Crash, now: dt.datetime, using: str) -> bool:

@@ -19,7 +19,7 @@ from lifecycle.exceptions import (
 )
 from lifecycle.execution.drain import drain
 from lifecycle.flows import CANCEL, FAIL, publish, skip_timer, start_flow, stop
-from lifecycle.models import ChannelMessage, FlowRun, Run
+from lifecycle.models import ChannelMessage, FlowRun, Run, WaitCondition
 from tests.support.flows import Fulfilment, Picked, Words
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +64,17 @@ def test_a_skipped_timer_has_fired(fulfilment: FlowRun) -> None:
 
     assert [str(one) for one in fulfilment.executions.order_by("id")] == ["Pack-1", "Remind-1", "Pack-2"]
     assert fulfilment.executions.get(step="Pack", number=1).brought == {"messages": {}, "fired": ["late"]}
+
+
+def test_who_skips_a_timer_leaves_a_fact_and_writes_nothing_of_the_flow(fulfilment: FlowRun) -> None:
+    def waits() -> list[Any]:
+        return list(WaitCondition.objects.order_by("pk").values())
+
+    before = waits()
+
+    skip_timer(fulfilment, "Pack-1", "late", actor=ANN)
+
+    assert waits() == before
 
 
 def test_a_message_id_makes_a_repeat_harmless(fulfilment: FlowRun) -> None:
@@ -166,3 +177,16 @@ def test_one_advance_takes_every_fact_that_lies_there_and_the_others_need_not_ru
     assert flow.outputs == [["a", "b", "c"]]
     advances = Run.objects.filter(flow=flow, kind="advance").order_by("id")
     assert [(run.status, run.attempts) for run in advances] == [("succeeded", 1), ("succeeded", 0), ("succeeded", 0)]
+
+
+def test_a_run_of_a_flow_that_went_on_says_why_it_was_not_called(fulfilment: FlowRun) -> None:
+    publish(fulfilment, "picked", Picked("A"), actor=ANN)
+    drain(runs=1)  # the advance; the execute is queued now
+    run = Run.objects.get(effect="fulfilment.Pack.execute")
+    FlowRun.objects.filter(pk=fulfilment.pk).update(status="cancelled")
+
+    drain()
+
+    run.refresh_from_db()
+    assert (run.status, run.attempts) == ("cancelled", 0)
+    assert run.error == "The flow has ended, or went on without this step; it was not called."

@@ -12,6 +12,7 @@ from lifecycle import SYSTEM
 from lifecycle.execution.drain import drain
 from lifecycle.flows import publish
 from lifecycle.models import FlowRun, TransitionLog
+from lifecycle.models.writes import creation_in_any_state
 from lifecycle.runtime import create, fire, fire_many
 from tests.cases.flows import Dispatch, meanwhile
 from tests.cases.models.flows import Shipment
@@ -127,3 +128,59 @@ def test_an_attempt_that_was_refused_once_goes_on_when_it_is_allowed(
     shipment.refresh_from_db()
     assert (tries, shipment.status) == ([1, 2], "shipped")
     assert TransitionLog.objects.filter(transition="ship").count() == 1
+
+
+def test_a_hook_that_fails_in_a_steps_commit_is_a_failed_attempt(
+    shipment: Shipment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lifecycle.store import moving
+
+    def broken(*args: Any) -> None:
+        raise ValueError("the hook broke")
+
+    monkeypatch.setattr(moving, "move", broken)
+    flow = FlowRun.objects.get()
+    publish(flow, Dispatch.courier, "DHL", actor=SYSTEM)
+
+    drain()
+
+    run = flow.runs.get(effect="dispatch.Book.execute")
+    flow.refresh_from_db()
+    assert (run.status, run.attempts, run.error) == ("failed", 3, "ValueError: the hook broke")
+    assert flow.error == "Book-1: ValueError: the hook broke"
+
+
+def test_a_transition_that_no_longer_starts_there_is_not_tried_again(shipment: Shipment) -> None:
+    flow = FlowRun.objects.get()
+    fire(shipment, "take_back", actor=SYSTEM)
+    publish(flow, Dispatch.courier, "DHL", actor=SYSTEM)
+
+    drain()
+
+    run = flow.runs.get(effect="dispatch.Book.execute")
+    assert (run.status, run.attempts, run.error_code) == ("failed", 1, "invalid_state")
+
+
+@pytest.mark.parametrize("how", ["created", "saved and moved", "saved"])
+def test_a_flow_of_a_deleted_record_touches_no_other_that_has_its_key(shipment: Shipment, how: str) -> None:
+    old, key = FlowRun.objects.get(), shipment.pk
+    shipment.delete()
+    another = Shipment(number=key)
+    if how == "saved":
+        another.status = "paid"
+        with creation_in_any_state():
+            another.save()
+    elif how == "created":
+        fire(create(another, actor=SYSTEM), "pay", actor=SYSTEM)
+    else:
+        another.save()
+        fire(another, "pay", actor=SYSTEM)
+    publish(old, Dispatch.courier, "DHL", actor=SYSTEM)
+
+    drain()
+
+    another.refresh_from_db()
+    old.refresh_from_db()
+    assert (another.status, another.carrier) == ("paid", "")
+    assert old.status == "failed"
+    assert old.error == "Book-1: RecordNotFound: The record was deleted; another one has its key now."

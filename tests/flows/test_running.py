@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lifecycle import SYSTEM
+from lifecycle.execution.crashes import take_back
 from lifecycle.execution.drain import drain
-from lifecycle.flows import publish, start_flow
+from lifecycle.flows import Wait, known, publish, start_flow
 from lifecycle.models import FlowRun, Run
 from lifecycle.testing import travel
-from tests.support.flows import Fan, Fulfilment, Picked
+from tests.execution.rows import USING, claim, expire
+from tests.support.flows import Fan, Fulfilment, HandOver, Picked, Words
 
 pytestmark = pytest.mark.django_db
 
@@ -97,3 +100,73 @@ def test_a_flow_that_takes_too_long_has_failed(fulfilment: FlowRun) -> None:
         fulfilment.refresh_from_db()
 
     assert (fulfilment.status, fulfilment.error) == ("failed", "The flow took longer than 14 days, 0:00:00.")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_workers_of_a_steps_own_queue_are_woken_by_the_commit_that_enqueues_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    woken: list[str] = []
+    monkeypatch.setattr("lifecycle.dispatch.publish", woken.append)
+    monkeypatch.setattr(HandOver, "options", replace(HandOver.options, queue="couriers"))
+    flow = start_flow(Fulfilment, 7, actor=SYSTEM, flow_id="q").flow
+    publish(flow, Fulfilment.picked, Picked("A"), actor=SYSTEM)
+
+    drain()
+    assert "couriers" in woken
+    drain("couriers")
+
+    flow.refresh_from_db()
+    assert flow.outputs == ["T-1 from A"]
+
+
+def test_rows_under_a_steps_former_name_are_read_and_go_on(
+    fulfilment: FlowRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed = replace(Fulfilment.definition, former={"PackOld": "Pack"})
+    fulfilment.executions.update(step="PackOld")
+    known._definitions["fulfilment"] = renamed
+    try:
+        publish(fulfilment, Fulfilment.picked, Picked("A"), actor=SYSTEM)
+        drain()
+    finally:
+        known._definitions["fulfilment"] = Fulfilment.definition
+
+    fulfilment.refresh_from_db()
+    assert fulfilment.outputs == ["T-1 from A"]
+    assert steps_of(fulfilment)[0] == ("PackOld-1", "completed")
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_first_method_enqueued_under_a_former_name_is_called(db: None, waits: bool, does: dict[str, Any]) -> None:
+    flow = start_flow(Words, 1, actor=SYSTEM, flow_id="w").flow
+    flow.executions.update(step="Gather")
+    flow.runs.filter(kind="step").update(effect="words.Gather.wait_for")
+    does["Collect.wait_for"] = lambda n: Wait.until(Words.words.for_one()) if waits else Wait.skip()
+    known._definitions["words"] = replace(Words.definition, former={"Gather": "Collect"})
+    try:
+        publish(flow, Words.words, "a", actor=SYSTEM)
+        drain()
+    finally:
+        known._definitions["words"] = Words.definition
+
+    flow.refresh_from_db()
+    assert flow.outputs == [["a"] if waits else []]
+
+
+def test_a_worker_lost_for_good_in_a_step_is_a_failure_that_says_how_often(fulfilment: FlowRun) -> None:
+    publish(fulfilment, Fulfilment.picked, Picked("A"), actor=SYSTEM)
+    drain(runs=1)
+    run = Run.objects.get(effect="fulfilment.Pack.execute")
+    Run.objects.filter(pk=run.pk).update(max_crashes=1)
+    claim()
+    expire(run)
+
+    take_back(USING)
+    drain()
+
+    fulfilment.refresh_from_db()
+    assert (fulfilment.status, fulfilment.error) == (
+        "failed",
+        "Pack-1: 1 worker was lost in fulfilment.Pack.execute.",
+    )

@@ -16,15 +16,13 @@ class Channel(Generic[Message]):
 
     Args:
         kind: the type of the messages; ``Channel[Picked]()`` says the same.
-        permission: who may publish, besides operators; without one nobody but server code may.
     """
 
     name = ""
     owner: Any = None
 
-    def __init__(self, kind: Any = None, *, permission: str | None = None) -> None:
+    def __init__(self, kind: Any = None) -> None:
         self._kind = kind
-        self.permission = permission
 
     def __set_name__(self, owner: Any, name: str) -> None:
         if not self.name:

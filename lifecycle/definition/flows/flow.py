@@ -32,7 +32,6 @@ class FlowDefinition:
     channels: Mapping[str, Channel[Any]]
     former: Mapping[str, str]
     timeout: dt.timedelta | None
-    permission: str | None
     services: Any
 
     def step(self, name: str) -> type[Step[Any]] | None:
@@ -67,7 +66,6 @@ class Flow(Generic[Input, Output]):
         start: the step that is begun with the flow's input; None: nothing is begun by itself.
         steps: all other steps.
         timeout: the longest time from start to end; then the flow fails. None: as long as it takes.
-        permission: who may start and stop it, besides operators.
         services: what steps find as ``self.services``: an object, a callable, or a dotted path to one.
 
     Raises:
@@ -78,7 +76,6 @@ class Flow(Generic[Input, Output]):
     start: ClassVar[type[Step[Any]] | None] = None
     steps: ClassVar[list[type[Step[Any]]]] = []
     timeout: ClassVar[dt.timedelta | None] = None
-    permission: ClassVar[str | None] = None
     services: ClassVar[Any] = None
     definition: ClassVar[FlowDefinition]
 
@@ -104,7 +101,6 @@ def compiled(flow: type[Flow[Any, Any]]) -> FlowDefinition:
         channels=rules.channels_of(flow),
         former={old: step.name for step in steps for old in step.former_names},
         timeout=flow.timeout,
-        permission=flow.permission,
         services=flow.services,
     )
 

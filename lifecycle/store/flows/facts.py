@@ -12,6 +12,11 @@ from lifecycle.actors import Actor
 from lifecycle.models import ChannelMessage, FlowEvent, FlowRun, Run, RunKind, RunStatus, StepExecution
 from lifecycle.store import enqueueing, inserting
 
+# The last part of an advance's name; that of a step's run has two parts behind the flow's.
+ADVANCE = "advance"
+# Where advances are enqueued, whatever queues the steps have.
+QUEUE = "default"
+
 
 def publish(
     flow: FlowRun, channel: str, payload: Any, actor: Actor, message_id: str | None, now: dt.datetime, using: str
@@ -64,7 +69,7 @@ def leave(
 
 def advance(flow: FlowRun, at: dt.datetime, now: dt.datetime, using: str) -> Run:
     """Enqueues an advance: it is due ``at`` once, and applies whatever lies there by then."""
-    return enqueueing.enqueue([run_of(flow, RunKind.ADVANCE, f"{flow.name}..advance", at, now)], using)[0]
+    return enqueueing.enqueue([run_of(flow, RunKind.ADVANCE, f"{flow.name}.{ADVANCE}", at, now)], using)[0]
 
 
 def run_of(flow: FlowRun, kind: RunKind, name: str, at: dt.datetime, now: dt.datetime, **values: Any) -> Run:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from lifecycle.definition.flows.steps import Step
 from lifecycle.definition.flows.waits import Timer, Wait
@@ -216,9 +216,11 @@ def end_advances(ids: Sequence[int], now: dt.datetime, using: str) -> None:
     rows.update(status=RunStatus.SUCCEEDED, finished_at=now, updated_at=now)
 
 
-def skip_timer(condition_id: int, using: str) -> None:
-    """Marks a timer as fired before its time."""
-    WaitCondition.objects.using(using).filter(pk=condition_id).update(skipped=True)
+def skip_timer(execution_id: int, timer: str, using: str) -> None:
+    """Marks a timer of an execution, given by its id or its place, as fired before its time."""
+    timers = WaitCondition.objects.using(using).filter(execution=execution_id, channel="")
+    named = Q(name=timer) | Q(position=int(timer)) if timer.isdecimal() else Q(name=timer)
+    timers.filter(named).update(skipped=True)
 
 
 def _enqueue(flow: FlowRun, execution: StepExecution, step: type[Step[Any]], now: dt.datetime, using: str) -> Run:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.db import models
 
 from lifecycle.models import LifecycleModel, StateField
+
+
+def odd_number() -> str:
+    """A key with what no id of a flow may hold."""
+    return f"S/{uuid.uuid4()}:$1"
 
 
 class Shipment(LifecycleModel):
@@ -16,6 +23,7 @@ class Shipment(LifecycleModel):
         SHIPPED = "shipped", "Shipped"
         RETURNED = "returned", "Returned"
 
+    number = models.CharField(primary_key=True, max_length=60, default=odd_number)
     status = StateField(Status)
     carrier = models.CharField(max_length=20, blank=True)
     by_hand = models.BooleanField(default=False)
